@@ -1,0 +1,9 @@
+#pragma once
+
+/// LingBot-Map: camera poses, depth and a point cloud from a stream of frames. Model::load, then Session::push.
+#include "lingbot_map/config.hpp"
+#include "lingbot_map/error.hpp"
+#include "lingbot_map/model.hpp"
+#include "lingbot_map/session.hpp"
+#include "lingbot_map/types.hpp"
+#include "lingbot_map/version.hpp"

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lingbot_map/model.hpp"
+#include "lingbot_map/types.hpp"
+
+namespace lingbot_map {
+
+/// How attention is computed: `automatic` takes the fastest that the device and the precision allow.
+enum class AttentionKind : std::uint8_t { automatic, sdpa, flashinfer };
+[[nodiscard]] std::string_view name_of(AttentionKind kind) noexcept;
+
+struct SessionOptions {
+  int scale_frames = 8;       ///< frames of the bidirectional first pass; their patches stay in the cache for ever
+  int window = 64;            ///< keyframes whose patches stay in the sliding window
+  int keyframe_interval = 1;  ///< every n-th streamed frame is kept, the first one always
+  int camera_iterations = 4;  ///< refinement passes of the camera head
+  AttentionKind attention = AttentionKind::automatic;
+};
+
+/// The role a frame had.
+enum class FrameType : std::uint8_t { scale = 0, keyframe = 1, non_keyframe = 2 };
+
+/// What the network says of one frame. Camera axes are OpenCV's: x right, y down, z forward. World frame and unit are
+/// those that the scale frames fixed: the first camera is near the origin, and lengths are not metric.
+struct FrameResult {
+  std::int64_t index =
+      0;  ///< position in the sequence of pushed frames, queries not counted (a query has the next one)
+  FrameType type = FrameType::scale;
+  int width = 0;   ///< pixels of the network's input, which all maps have
+  int height = 0;  ///< pixels
+  /// Camera centre x y z, quaternion x y z w (camera to world, not normalised), vertical and horizontal field of view
+  /// (rad).
+  std::array<float, 9> pose_enc{};
+  std::vector<float> depth;       ///< [height, width], along the optical axis
+  std::vector<float> depth_conf;  ///< [height, width], above 1
+  /// Only with a point head: [height, width, 3] in world coordinates, and its confidence [height, width].
+  std::vector<float> world_points;
+  std::vector<float> world_points_conf;
+};
+
+/// What the cache holds, with the public system's names.
+struct CacheStats {
+  std::int64_t frame_count = 0;     ///< frames kept: scale frames and keyframes
+  std::int64_t scale_pages = 0;     ///< slots held by scale frames
+  std::int64_t live_pages = 0;      ///< slots held by window frames
+  std::int64_t free_pages = 0;      ///< slots in all, minus the two above
+  std::int64_t special_tokens = 0;  ///< special tokens kept, of all frames
+};
+
+/// Seconds that each stage took since the session began.
+struct StageTimes {
+  double encoder = 0;
+  double frame_attention = 0;
+  double global_attention = 0;
+  double camera = 0;
+  double depth = 0;
+};
+
+/// Bytes a session takes on its device.
+struct MemoryPlan {
+  std::size_t weights = 0;
+  std::size_t cache_slots = 0;     ///< patches of scale frames and window, keys and values, all layers
+  std::size_t per_kept_frame = 0;  ///< what each kept frame adds for ever (special tokens, camera head)
+  std::size_t activations = 0;
+};
+
+/// One stream of frames through a model. Sessions are independent of each other and of the order in which they are
+/// pushed. Not for use by two threads at once; different sessions may be pushed from different threads.
+class Session {
+ public:
+  /// Throws Error(usage) on impossible options, Error(unsupported) when the attention back end is not available.
+  explicit Session(const Model& model, const SessionOptions& options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  /// Takes the next frame, already at the network's size (both sides multiples of the patch size; all frames of a
+  /// session alike). Returns nothing while scale frames are gathered, then all of them at once, then one result a
+  /// frame. Throws Error(usage) on a frame of another size.
+  [[nodiscard]] std::vector<FrameResult> push(const Image& frame);
+  /// The result for a frame that leaves no trace: no counter and no cache changes. Throws Error(usage) before the scale
+  /// pass is complete.
+  [[nodiscard]] FrameResult query(const Image& frame);
+  /// Ends the sequence: the scale frames gathered so far if there were fewer than asked for, else nothing. Afterwards
+  /// the session takes no further frame.
+  [[nodiscard]] std::vector<FrameResult> finish();
+
+  [[nodiscard]] CacheStats cache_stats() const;
+  /// Bytes of device memory that cache and camera caches take now.
+  [[nodiscard]] std::size_t cache_bytes() const;
+  [[nodiscard]] const StageTimes& stage_times() const;
+  /// The attention back end in use.
+  [[nodiscard]] AttentionKind attention() const;
+
+  /// What a session of these options takes for frames of width x height, without making one.
+  [[nodiscard]] static MemoryPlan plan(const Model& model, const SessionOptions& options, int width, int height);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lingbot_map
