@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cache/growing_buffer.hpp"
+#include "cache/two_stream_cache.hpp"
+#include "tensor/tensor.hpp"
+
+namespace lingbot_map {
+
+/// The memory behind a TwoStreamCache: for every layer one plane of keys and one of values, rows `[token, width]`.
+/// The slots are of fixed size, the special tokens after them grow without limit and without a copy; memory is taken
+/// as it is first written, so a window that is half full takes half. The store owns the memory; tensors are views.
+class KvStore {
+ public:
+  struct Shape {
+    int layers = 0;
+    std::int64_t slot_tokens = 0;  ///< TwoStreamCache::slot_tokens()
+    std::int64_t width = 0;        ///< elements of a row: heads * 64
+    DType dtype = DType::f32;
+  };
+
+  /// Throws Error(usage) for impossible sizes, Error(resource) when there is no address space.
+  explicit KvStore(const Shape& shape, const GrowingMemoryMaker& make = GrowingBuffer::make);
+
+  /// Makes the tokens of `range` usable in every plane; never written ones read as zero. A kernel that reads whole
+  /// tiles past the true length asks for that longer range. Call it after begin_frame() and before any view is taken:
+  /// views made earlier are invalid afterwards. Throws Error(resource).
+  void prepare(VisibleRange range);
+
+  /// All usable rows `[tokens, width]` of a layer's plane, from token 0 on. Valid until the next prepare().
+  [[nodiscard]] Tensor keys(int layer) const { return plane(2 * static_cast<std::int64_t>(layer)); }
+  [[nodiscard]] Tensor values(int layer) const { return plane(2 * static_cast<std::int64_t>(layer) + 1); }
+
+  [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
+  /// Bytes of one token in all planes.
+  [[nodiscard]] std::size_t bytes_per_token() const noexcept;
+  /// Bytes of the tokens that were ever prepared, in all planes. On the CPU this is what is resident, up to page size.
+  [[nodiscard]] std::size_t bytes_in_use() const noexcept;
+
+ private:
+  [[nodiscard]] Tensor plane(std::int64_t index) const;
+
+  Shape shape_;
+  std::int64_t tokens_ = 0;      ///< usable rows of every plane
+  std::int64_t first_used_ = 0;  ///< the prepared tokens are [first_used_, end_used_)
+  std::int64_t end_used_ = 0;
+  std::vector<std::unique_ptr<GrowingMemory>> planes_;  ///< K and V of layer 0, K and V of layer 1, ...
+};
+
+}  // namespace lingbot_map
