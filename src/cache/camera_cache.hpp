@@ -16,13 +16,13 @@ namespace lingbot_map {
 /// nothing at all to forget them.
 class CameraCache {
  public:
-  /// `width` is 2C. Throws Error(usage) for impossible sizes.
+  /// `width` is 2C.
   CameraCache(int iterations, int blocks, std::int64_t width, const GrowingMemoryMaker& make = GrowingBuffer::make);
 
   /// Makes room for `count` frames past the kept ones. Views made earlier are invalid afterwards. Throws
   /// Error(resource).
   void prepare(std::int64_t count);
-  /// Rows `[frames() + prepared, width]` of a plane, from frame 0 on. Valid until the next prepare().
+  /// Rows `[frames, width]` of a plane from frame 0 on, the prepared ones included. Valid until the next prepare().
   [[nodiscard]] Tensor keys(int iteration, int block) const { return plane(iteration, block, 0); }
   [[nodiscard]] Tensor values(int iteration, int block) const { return plane(iteration, block, 1); }
   /// Keeps the first `count` of the frames prepared.
@@ -38,14 +38,15 @@ class CameraCache {
   [[nodiscard]] std::size_t bytes_in_use() const noexcept;
 
  private:
+  [[nodiscard]] std::size_t row_bytes() const noexcept;
   [[nodiscard]] Tensor plane(int iteration, int block, int which) const;
 
   int iterations_;
   int blocks_;
   std::int64_t width_;
   std::int64_t frames_ = 0;
-  std::int64_t prepared_ = 0;  ///< rows of the views
-  std::int64_t most_ = 0;      ///< rows ever prepared
+  std::int64_t rows_ = 0;  ///< rows of the views: kept and prepared frames
+  std::int64_t most_ = 0;  ///< rows ever prepared
   std::vector<std::unique_ptr<GrowingMemory>> planes_;
 };
 

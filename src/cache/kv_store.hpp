@@ -23,7 +23,7 @@ class KvStore {
     DType dtype = DType::f32;
   };
 
-  /// Throws Error(usage) for impossible sizes, Error(resource) when there is no address space.
+  /// Throws Error(usage) when the slots are too many, Error(resource) when there is no address space for them.
   explicit KvStore(const Shape& shape, const GrowingMemoryMaker& make = GrowingBuffer::make);
 
   /// Makes the tokens of `range` usable in every plane; never written ones read as zero. A kernel that reads whole
@@ -42,11 +42,13 @@ class KvStore {
   [[nodiscard]] std::size_t bytes_in_use() const noexcept;
 
  private:
+  [[nodiscard]] std::size_t row_bytes() const noexcept;
+  void grow(std::int64_t tokens);
   [[nodiscard]] Tensor plane(std::int64_t index) const;
 
   Shape shape_;
-  std::int64_t tokens_ = 0;      ///< usable rows of every plane
-  std::int64_t first_used_ = 0;  ///< the prepared tokens are [first_used_, end_used_)
+  std::int64_t tokens_ = 0;  ///< usable rows of every plane
+  std::int64_t first_used_;  ///< the prepared tokens are [first_used_, end_used_)
   std::int64_t end_used_ = 0;
   std::vector<std::unique_ptr<GrowingMemory>> planes_;  ///< K and V of layer 0, K and V of layer 1, ...
 };

@@ -93,7 +93,7 @@ class TwoStreamCache {
   /// visible() as pages of `patches_per_frame` tokens (page p is the tokens from p * patches_per_frame on): ascending
   /// and without gaps; all are full but the last, which holds compute_last_page_len() tokens.
   [[nodiscard]] std::vector<std::int32_t> build_visible_page_table() const;
-  /// Tokens of visible() on the last page: 1 to patches_per_frame.
+  /// Tokens of visible() on the last page: 1 to patches_per_frame; 0 in an empty cache.
   [[nodiscard]] std::int64_t compute_last_page_len() const;
 
   /// Counts of kept frames; a pending frame does not count.
@@ -110,9 +110,15 @@ class TwoStreamCache {
   [[nodiscard]] std::int64_t slot_tokens() const noexcept { return slots() * layout_.patches_per_frame; }
 
  private:
+  /// The slot below the lowest scale slot in use.
   [[nodiscard]] std::int64_t top_ring_slot() const noexcept;
+  /// Window frames whose patches are held between frames.
   [[nodiscard]] std::int64_t live_frames() const noexcept;
+  /// Slots from the top of the ring down to the one that a frame of this role takes.
   [[nodiscard]] std::int64_t place_of(FrameRole role) const noexcept;
+  [[nodiscard]] std::int64_t special_end() const noexcept;
+  /// The span of the next frame when it takes `slot`.
+  [[nodiscard]] FrameSpan span_in(std::int64_t slot) const noexcept;
 
   Layout layout_;
   KeepDecision decision_;
