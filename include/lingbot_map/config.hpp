@@ -32,9 +32,12 @@ struct Config {
   [[nodiscard]] static Config official() { return {}; }
   /// The 4.2 M parameter model of the golden tests.
   [[nodiscard]] static Config tiny();
-  /// Reads the JSON object above; missing keys keep the official value. Throws Error(input) that names an unknown or
-  /// impossible key. `source` names the text in messages (a file).
-  [[nodiscard]] static Config from_json(std::string_view text, std::string_view source);
+  /// Reads the JSON object above; missing keys keep the value of `defaults`. Throws Error(input) that names an unknown
+  /// or impossible key. `source` names the text in messages (a file).
+  [[nodiscard]] static Config from_json(std::string_view text, std::string_view source, const Config& defaults);
+  [[nodiscard]] static Config from_json(std::string_view text, std::string_view source) {
+    return from_json(text, source, official());
+  }
   [[nodiscard]] std::string to_json() const;
   /// Throws Error(input) if the sizes contradict each other.
   void validate(std::string_view source) const;
