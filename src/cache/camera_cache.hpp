@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cache/growing_buffer.hpp"
+#include "tensor/growing_buffer.hpp"
 #include "tensor/tensor.hpp"
 
 namespace lingbot_map {

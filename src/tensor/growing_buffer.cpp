@@ -1,4 +1,4 @@
-#include "cache/growing_buffer.hpp"
+#include "tensor/growing_buffer.hpp"
 
 #include <sys/mman.h>
 

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+
+#include "backend/backend.hpp"
+#include "cache/kv_store.hpp"
+#include "cache/two_stream_cache.hpp"
+#include "lingbot_map/session.hpp"
+
+namespace lingbot_map {
+
+/// softmax(q k^T / sqrt(head_dim)) v without a mask, in the ways the network needs it. One object serves one session.
+/// q, k, v and out are of one type; rows [tokens, heads * head_dim] may be strided.
+class Attention {
+ public:
+  virtual ~Attention() = default;
+
+  [[nodiscard]] virtual AttentionKind kind() const noexcept = 0;
+
+  /// Every frame for itself: q, k, v, out are [frames * tokens, heads * head_dim].
+  virtual void within_frames(const Tensor& q, const Tensor& k, const Tensor& v, int frames, int heads,
+                             const Tensor& out) = 0;
+
+  /// Once a frame, before the first run: what run() reads is the visible range of `cache`.
+  virtual void plan(const TwoStreamCache& cache) = 0;
+  /// Once a layer: q [n, heads * head_dim] against the planned range of that layer.
+  virtual void run(const KvStore& store, int layer, const Tensor& q, int heads, const Tensor& out) = 0;
+
+  /// A few float32 queries [n, heads * head_dim] against float32 rows: the camera head.
+  virtual void over_rows(const Tensor& q, const Tensor& k, const Tensor& v, int heads, const Tensor& out) = 0;
+};
+
+/// The attention of this kind for a back end; `automatic` takes the fastest for its device and `dtype`. Throws
+/// Error(unsupported) that says why a kind is not available.
+[[nodiscard]] std::unique_ptr<Attention> make_attention(Backend& backend, AttentionKind kind, DType dtype);
+
+}  // namespace lingbot_map

@@ -1,0 +1,96 @@
+#include "attention/sdpa_cpu.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lingbot_map {
+namespace {
+
+// Queries of one task: their sums and state stay in the second-level cache while all keys pass by.
+constexpr std::int64_t kMostQueries = 1020;
+constexpr std::int64_t kQueryGranule = 12;
+
+const std::byte* element(const Tensor& x, std::int64_t row, std::int64_t column) {
+  return static_cast<const std::byte*>(x.raw()) +
+         static_cast<std::size_t>(row * x.row_stride() + column) * size_of(x.dtype());
+}
+
+}  // namespace
+
+void SdpaCpu::attend(std::span<const Group> groups, int heads) {
+  const Tensor& first = groups.front().q;
+  const auto head_dim = static_cast<int>(first.dim(1) / heads);
+  const std::int64_t queries = first.dim(0);
+  const int threads = backend_.threads().size();
+  const auto tasks_without_split = static_cast<std::int64_t>(groups.size()) * heads;
+  const std::int64_t wanted =
+      std::max((queries + kMostQueries - 1) / kMostQueries, (threads + tasks_without_split - 1) / tasks_without_split);
+  const std::int64_t share = ((queries + wanted - 1) / wanted + kQueryGranule - 1) / kQueryGranule * kQueryGranule;
+  const std::int64_t parts = (queries + share - 1) / share;
+
+  const std::size_t bytes = cpu::attention_scratch_bytes(static_cast<int>(share), head_dim);
+  scratch_.resize(static_cast<std::size_t>(threads));
+  for (Buffer& buffer : scratch_) {
+    if (buffer.bytes() < bytes) buffer = Buffer::allocate_cpu(bytes);
+  }
+  const auto& kernels = backend_.kernels();
+  backend_.threads().parallel_for(tasks_without_split * parts, [&](std::int64_t task, int thread) {
+    const std::int64_t part = task % parts;
+    const std::int64_t head = task / parts % heads * head_dim;
+    const Group& group = groups[static_cast<std::size_t>(task / parts / heads)];
+    const std::int64_t row = part * share;
+    const cpu::AttentionBlock block{
+        .q = element(group.q, row, head),
+        .q_stride = group.q.row_stride(),
+        .k = element(group.k, 0, head),
+        .k_stride = group.k.row_stride(),
+        .v = element(group.v, 0, head),
+        .v_stride = group.v.row_stride(),
+        .out = const_cast<std::byte*>(element(group.out, row, head)),
+        .out_stride = group.out.row_stride(),
+        .keys = group.k.dim(0),
+        .queries = static_cast<int>(std::min(share, queries - row)),
+        .head_dim = head_dim,
+        .scale = 1.0F / std::sqrt(static_cast<float>(head_dim)),
+        .scratch = static_cast<std::byte*>(scratch_[static_cast<std::size_t>(thread)].data())};
+    (group.q.dtype() == DType::bf16 ? kernels.attention_bf16 : kernels.attention_f32)(block);
+  });
+}
+
+void SdpaCpu::within_frames(const Tensor& q, const Tensor& k, const Tensor& v, int frames, int heads,
+                            const Tensor& out) {
+  const std::int64_t tokens = q.dim(0) / frames;
+  groups_.clear();
+  for (std::int64_t frame = 0; frame < frames; ++frame) {
+    const std::int64_t row = frame * tokens;
+    groups_.push_back({q.rows(row, tokens), k.rows(row, tokens), v.rows(row, tokens), out.rows(row, tokens)});
+  }
+  attend(groups_, heads);
+}
+
+void SdpaCpu::run(const KvStore& store, int layer, const Tensor& q, int heads, const Tensor& out) {
+  const Group group{q, store.keys(layer).rows(range_.first_token, range_.tokens),
+                    store.values(layer).rows(range_.first_token, range_.tokens), out};
+  attend({&group, 1}, heads);
+}
+
+void SdpaCpu::over_rows(const Tensor& q, const Tensor& k, const Tensor& v, int heads, const Tensor& out) {
+  const std::int64_t head_dim = q.dim(1) / heads;
+  check(q.dtype() == DType::f32 && k.dtype() == DType::f32, "over_rows of ", name_of(q.dtype()));
+  backend_.threads().parallel_for(q.dim(0) * heads, [&](std::int64_t task, int) {
+    const std::int64_t row = task / heads;
+    const std::int64_t head = task % heads * head_dim;
+    backend_.kernels().attention_row_f32({.q = element(q, row, head),
+                                          .k = element(k, 0, head),
+                                          .k_stride = k.row_stride(),
+                                          .v = element(v, 0, head),
+                                          .v_stride = v.row_stride(),
+                                          .out = const_cast<std::byte*>(element(out, row, head)),
+                                          .keys = k.dim(0),
+                                          .queries = 1,
+                                          .head_dim = static_cast<int>(head_dim),
+                                          .scale = 1.0F / std::sqrt(static_cast<float>(head_dim))});
+  });
+}
+
+}  // namespace lingbot_map

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tensor/buffer.hpp"
+#include "tensor/growing_memory.hpp"
+#include "tensor/tensor.hpp"
+
+namespace lingbot_map {
+
+/// Weights of a product [out, in] as one back end likes them: packed, on its device. Opaque to everyone else.
+class Matrix {
+ public:
+  virtual ~Matrix() = default;
+  [[nodiscard]] virtual std::int64_t in() const noexcept = 0;
+  [[nodiscard]] virtual std::int64_t out() const noexcept = 0;
+  [[nodiscard]] virtual DType dtype() const noexcept = 0;
+  [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
+};
+
+/// y = x W^T + b.
+struct Linear {
+  std::shared_ptr<const Matrix> weight;
+  Buffer bias;  ///< [out] float32 on the device; empty: none
+};
+
+/// A square convolution with zero padding over channels-last images, as a product of [out, kernel * kernel * in].
+struct Convolution {
+  Linear product;  ///< columns ordered kernel row, kernel column, input channel
+  int kernel = 1;
+  int stride = 1;
+  int padding = 0;
+};
+
+/// Learned scale and offset of a normalisation, [width] float32 each.
+struct Norm {
+  Buffer weight;
+  Buffer bias;
+  float epsilon = 0;
+};
+
+/// What a product does with its sums.
+enum class Activation : std::uint8_t {
+  none,
+  gelu,  ///< exact (erf)
+  relu,
+  add_to_target,  ///< y += x W^T + b, y float32: the residual stream
+};
+
+/// Rotary positions of the tokens of some frames. Pair j of a head turns by the angle of temporal[frame][j] for j below
+/// the temporal count, by spatial[token][j - count] above it. Each entry is (cos, sin).
+struct Rotary {
+  Tensor temporal;           ///< float32 [frames, pairs, 2]; empty: none
+  Tensor spatial;            ///< float32 [tokens, pairs, 2]; one row serves every token; empty: none
+  bool interleaved = false;  ///< pairs are elements (2j, 2j + 1); else (i, i + 16) within each 32 elements
+};
+
+/// Where the keys and values of one frame go: rows [tokens, width]. The first `special_keys.dim(0)` tokens of the frame
+/// go to the special rows, the others to the patch rows. Without special tokens all go to the patch rows.
+struct KeyValueTarget {
+  Tensor special_keys;
+  Tensor special_values;
+  Tensor patch_keys;
+  Tensor patch_values;
+};
+
+/// How q, k and v of a block are made from one product.
+struct HeadSplit {
+  int heads = 0;
+  int head_dim = 0;
+  const Norm* q_norm = nullptr;  ///< over head_dim, one for all heads; null: none
+  const Norm* k_norm = nullptr;
+  Rotary rotary;
+};
+
+/// The steps that the network takes, on views of one device's memory. Arguments named first are read, the last ones
+/// written. "rows" of a tensor may be strided as Tensor allows. Activations are float32 or the model's type; sums,
+/// normalisations and the residual stream are always float32. Calls on one back end from several sessions are safe and
+/// take turns.
+///
+/// Every operation throws Error(internal) on shapes or types that do not fit: a defect of the caller.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  [[nodiscard]] virtual Device device() const noexcept = 0;
+
+  // ---- Memory ------------------------------------------------------------------------------------------------------
+  /// Zeroed memory of the device. Throws Error(resource).
+  [[nodiscard]] virtual Buffer allocate(std::size_t bytes) = 0;
+  /// Copies host memory to the device; contiguous views of the same size.
+  virtual void upload(std::span<const std::byte> source, const Tensor& target) = 0;
+  /// Copies to host memory, after everything before it is done.
+  virtual void download(const Tensor& source, std::span<std::byte> target) = 0;
+  [[nodiscard]] virtual GrowingMemoryMaker growing_memory() = 0;
+
+  // ---- Weights -----------------------------------------------------------------------------------------------------
+  /// weights [out, in] row-major float32; kept as `dtype` (f32 or bf16), rounded to nearest even.
+  [[nodiscard]] virtual std::shared_ptr<const Matrix> pack(std::span<const float> weights, std::int64_t out,
+                                                           std::int64_t in, DType dtype) = 0;
+
+  // ---- Tokens ------------------------------------------------------------------------------------------------------
+  /// x[frame][first + n] = projection(normalised patch n) + positions[n]: images u8 [frames, height, width, 3] in RGB
+  /// are scaled to [0, 1], normalised with ImageNet's mean and deviation in float32 and cut into patch x patch squares
+  /// in row-major order; the projection's columns are ordered row, column, channel of the patch. positions float32
+  /// [patches, C], x float32 [frames, tokens, C].
+  virtual void embed_patches(const Tensor& images, int patch, const Linear& projection, const Tensor& positions,
+                             std::int64_t first, const Tensor& x) = 0;
+  /// Copies rows [n, width] of the same type.
+  virtual void copy(const Tensor& source, const Tensor& target) = 0;
+  /// Sets every element of a contiguous view to zero.
+  virtual void clear(const Tensor& target) = 0;
+
+  // ---- Transformer blocks ------------------------------------------------------------------------------------------
+  /// Normalises rows of x float32 [n, width] into y [n, width], f32 or the model's type.
+  virtual void layer_norm(const Tensor& x, const Norm& norm, const Tensor& y) = 0;
+  /// x [n, in] f32 or the weights' type; y [n, out] f32 or the weights' type.
+  virtual void linear(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y) = 0;
+  /// qkv float32 [frames * tokens, 3 * heads * head_dim], ordered q, k, v, then head. Normalises q and k, rotates them,
+  /// and writes q [frames * tokens, width] and one target a frame.
+  virtual void split_heads(const Tensor& qkv, const HeadSplit& split, const Tensor& q,
+                           std::span<const KeyValueTarget> targets) = 0;
+
+  // ---- Camera head -------------------------------------------------------------------------------------------------
+  virtual void silu(const Tensor& x, const Tensor& y) = 0;
+  /// y = x + gate * (normalise(x; 1e-6) * (1 + scale) + shift), modulation [n, 3 * width] = shift, scale, gate. All
+  /// float32.
+  virtual void modulate(const Tensor& x, const Tensor& modulation, const Tensor& y) = 0;
+
+  // ---- Depth head: float32 images, channels last [height, width, channels]
+  // -------------------------------------------
+  virtual void convolve(const Tensor& x, const Convolution& convolution, Activation activation, const Tensor& y) = 0;
+  /// x = max(x, 0) in place.
+  virtual void relu(const Tensor& x) = 0;
+  /// y += x.
+  virtual void add(const Tensor& x, const Tensor& y) = 0;
+  /// x[r][c] += (columns[c], rows[r]): columns [width, channels / 2], rows [height, channels / 2].
+  virtual void add_positions(const Tensor& columns, const Tensor& rows, const Tensor& x) = 0;
+  /// Bilinear, corners aligned.
+  virtual void resize(const Tensor& x, const Tensor& y) = 0;
+  /// x [height * width, factor * factor * channels] to y [height * factor, width * factor, channels].
+  virtual void depth_to_space(const Tensor& x, std::int64_t height, std::int64_t width, int factor,
+                              const Tensor& y) = 0;
+  /// x [height, width, 2]: depth = exp(x0), confidence = 1 + exp(x1), each [height, width].
+  virtual void depth_outputs(const Tensor& x, const Tensor& depth, const Tensor& confidence) = 0;
+  /// x [height, width, 4]: point = sign(v) (exp|v| - 1) of the first three, confidence = 1 + exp(x3).
+  virtual void point_outputs(const Tensor& x, const Tensor& points, const Tensor& confidence) = 0;
+};
+
+}  // namespace lingbot_map

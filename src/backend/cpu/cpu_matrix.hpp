@@ -1,0 +1,40 @@
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/cpu/matrix.hpp"
+
+namespace lingbot_map::cpu {
+
+/// The CPU back end's Matrix.
+class CpuMatrix final : public Matrix {
+ public:
+  explicit CpuMatrix(PackedMatrix packed) : packed_(std::move(packed)) {}
+  [[nodiscard]] std::int64_t in() const noexcept override { return packed_.in; }
+  [[nodiscard]] std::int64_t out() const noexcept override { return packed_.out; }
+  [[nodiscard]] DType dtype() const noexcept override { return packed_.dtype; }
+  [[nodiscard]] std::size_t bytes() const noexcept override { return packed_.buffer.bytes(); }
+  [[nodiscard]] const PackedMatrix& packed() const noexcept { return packed_; }
+
+ private:
+  PackedMatrix packed_;
+};
+
+[[nodiscard]] inline const PackedMatrix& packed(const Linear& linear) {
+  const auto* matrix = dynamic_cast<const CpuMatrix*>(linear.weight.get());
+  check(matrix != nullptr, "weights of another back end");
+  return matrix->packed();
+}
+
+[[nodiscard]] inline Epilogue epilogue_of(Activation activation) {
+  switch (activation) {
+    case Activation::none: return Epilogue::store;
+    case Activation::gelu: return Epilogue::gelu;
+    case Activation::relu: return Epilogue::relu;
+    case Activation::add_to_target: return Epilogue::add;
+  }
+  return Epilogue::store;
+}
+
+[[nodiscard]] inline const float* values(const Buffer& buffer) { return static_cast<const float*>(buffer.data()); }
+
+}  // namespace lingbot_map::cpu

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backend/cpu/cpu_backend.hpp"
+#include "backend/cpu/cpu_matrix.hpp"
+
+namespace lingbot_map {
+namespace {
+
+constexpr std::int64_t kRowsPerTask = 32;
+
+/// Runs body(first row, end row) over blocks of rows.
+template <typename Body>
+void for_rows(ThreadPool& threads, std::int64_t rows, const Body& body) {
+  threads.parallel_for((rows + kRowsPerTask - 1) / kRowsPerTask, [&](std::int64_t block, int) {
+    body(block * kRowsPerTask, std::min(rows, (block + 1) * kRowsPerTask));
+  });
+}
+
+}  // namespace
+
+void CpuBackend::layer_norm(const Tensor& x, const Norm& norm, const Tensor& y) {
+  check(x.rank() == 2 && y.rank() == 2 && x.dim(0) == y.dim(0) && x.dim(1) == y.dim(1) && x.dtype() == DType::f32,
+        "layer_norm of ", x.shape_text(), " into ", y.shape_text());
+  const auto width = static_cast<int>(x.dim(1));
+  const float* weight = cpu::values(norm.weight);
+  const float* bias = cpu::values(norm.bias);
+  for_rows(threads_, x.dim(0), [&](std::int64_t row, std::int64_t end) {
+    for (; row < end; ++row) {
+      const float* from = x.data<float>() + row * x.row_stride();
+      if (y.dtype() == DType::bf16) {
+        kernels_.layer_norm_bf16(from, width, weight, bias, norm.epsilon, y.data<bf16>() + row * y.row_stride());
+      } else {
+        kernels_.layer_norm_f32(from, width, weight, bias, norm.epsilon, y.data<float>() + row * y.row_stride());
+      }
+    }
+  });
+}
+
+void CpuBackend::linear(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y) {
+  const cpu::PackedMatrix& weights = cpu::packed(linear);
+  check(x.rank() == 2 && y.rank() == 2 && x.dim(0) == y.dim(0) && x.dim(1) == weights.in && y.dim(1) == weights.out,
+        "linear of ", x.shape_text(), " by [", weights.out, ", ", weights.in, "] into ", y.shape_text());
+  check(activation != Activation::add_to_target || y.dtype() == DType::f32, "a residual stream of ",
+        name_of(y.dtype()));
+  cpu::multiply(kernels_, threads_, cpu::MatrixRows(kernels_, x), x.dim(0), weights,
+                {.data = y.raw(),
+                 .dtype = y.dtype(),
+                 .stride = y.row_stride(),
+                 .bias = cpu::values(linear.bias),
+                 .epilogue = cpu::epilogue_of(activation)});
+}
+
+void CpuBackend::split_heads(const Tensor& qkv, const HeadSplit& split, const Tensor& q,
+                             std::span<const KeyValueTarget> targets) {
+  const int dim = split.head_dim;
+  const std::int64_t width = static_cast<std::int64_t>(split.heads) * dim;
+  const auto frames = static_cast<std::int64_t>(targets.size());
+  const std::int64_t tokens = qkv.dim(0) / frames;
+  check(qkv.rank() == 2 && qkv.dim(1) == 3 * width && qkv.dtype() == DType::f32 && q.dim(0) == qkv.dim(0) &&
+            q.dim(1) == width,
+        "split_heads of ", qkv.shape_text(), " into ", q.shape_text());
+  const Tensor& temporal = split.rotary.temporal;
+  const Tensor& spatial = split.rotary.spatial;
+  const std::int64_t temporal_pairs = temporal.empty() ? 0 : temporal.dim(1);
+  const std::int64_t spatial_pairs = spatial.empty() ? 0 : spatial.dim(1);
+  const bool rotates = temporal_pairs + spatial_pairs > 0;
+  constexpr int kMostDims = 256;
+  check(dim <= kMostDims && (!rotates || 2 * (temporal_pairs + spatial_pairs) == dim), "rotary pairs ", temporal_pairs,
+        " + ", spatial_pairs, " for heads of ", dim);
+
+  const auto transform = [](const Norm* norm, const float* angles, bool interleaved) {
+    return cpu::HeadTransform{.norm_weight = norm != nullptr ? cpu::values(norm->weight) : nullptr,
+                              .norm_bias = norm != nullptr ? cpu::values(norm->bias) : nullptr,
+                              .epsilon = norm != nullptr ? norm->epsilon : 0.0F,
+                              .cos_sin = angles,
+                              .interleaved = interleaved};
+  };
+  const auto store = [&](const float* x, const cpu::HeadTransform& how, const Tensor& target, std::int64_t row) {
+    for (std::int64_t head = 0; head < width; head += dim) {
+      if (target.dtype() == DType::bf16) {
+        kernels_.head_bf16(x + head, dim, how, target.data<bf16>() + row * target.row_stride() + head);
+      } else {
+        kernels_.head_f32(x + head, dim, how, target.data<float>() + row * target.row_stride() + head);
+      }
+    }
+  };
+
+  for_rows(threads_, qkv.dim(0), [&](std::int64_t row, std::int64_t end) {
+    alignas(64) std::array<float, kMostDims> angles{};
+    for (; row < end; ++row) {
+      const std::int64_t frame = row / tokens;
+      const std::int64_t token = row % tokens;
+      if (temporal_pairs > 0) {
+        std::memcpy(angles.data(), temporal.data<float>() + frame * temporal.row_stride(),
+                    static_cast<std::size_t>(temporal_pairs) * 2 * sizeof(float));
+      }
+      if (spatial_pairs > 0) {
+        std::memcpy(angles.data() + 2 * temporal_pairs,
+                    spatial.data<float>() + (spatial.dim(0) == 1 ? 0 : token) * spatial.row_stride(),
+                    static_cast<std::size_t>(spatial_pairs) * 2 * sizeof(float));
+      }
+      const float* rotation = rotates ? angles.data() : nullptr;
+      const float* x = qkv.data<float>() + row * qkv.row_stride();
+      const KeyValueTarget& target = targets[static_cast<std::size_t>(frame)];
+      const std::int64_t specials = target.special_keys.empty() ? 0 : target.special_keys.dim(0);
+      const bool special = token < specials;
+      const std::int64_t place = special ? token : token - specials;
+      store(x, transform(split.q_norm, rotation, split.rotary.interleaved), q, row);
+      store(x + width, transform(split.k_norm, rotation, split.rotary.interleaved),
+            special ? target.special_keys : target.patch_keys, place);
+      store(x + 2 * width, transform(nullptr, nullptr, false), special ? target.special_values : target.patch_values,
+            place);
+    }
+  });
+}
+
+void CpuBackend::silu(const Tensor& x, const Tensor& y) {
+  check(x.contiguous() && y.contiguous() && x.elements() == y.elements(), "silu of ", x.shape_text(), " into ",
+        y.shape_text());
+  const auto count = static_cast<std::size_t>(x.elements());
+  const float* from = x.data<float>();
+  float* to = y.data<float>();
+  for (std::size_t i = 0; i < count; ++i) {
+    const float value = from[i];
+    const float minus = -value;
+    float power = 0;
+    kernels_.exp(&minus, 1, &power);
+    to[i] = value / (1.0F + power);
+  }
+}
+
+void CpuBackend::modulate(const Tensor& x, const Tensor& modulation, const Tensor& y) {
+  const std::int64_t width = x.dim(1);
+  check(x.rank() == 2 && modulation.dim(0) == x.dim(0) && modulation.dim(1) == 3 * width && y.dim(0) == x.dim(0) &&
+            y.dim(1) == width,
+        "modulate of ", x.shape_text(), " by ", modulation.shape_text(), " into ", y.shape_text());
+  constexpr float kEpsilon = 1e-6F;
+  for (std::int64_t row = 0; row < x.dim(0); ++row) {
+    const float* from = x.data<float>() + row * x.row_stride();
+    const float* shift = modulation.data<float>() + row * modulation.row_stride();
+    const float* scale = shift + width;
+    const float* gate = scale + width;
+    float* to = y.data<float>() + row * y.row_stride();
+    kernels_.layer_norm_f32(from, static_cast<int>(width), nullptr, nullptr, kEpsilon, to);
+    for (std::int64_t i = 0; i < width; ++i) to[i] = from[i] + gate[i] * (to[i] * (1.0F + scale[i]) + shift[i]);
+  }
+}
+
+}  // namespace lingbot_map
