@@ -1,0 +1,55 @@
+# The verbs of the project; CMake does the work. `make help` lists them.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+DEMO ?= demo-output
+CMAKE_ARGS ?=
+CLANG_FORMAT ?= clang-format
+
+PROGRAM = $(BUILD)/bin/lingbot-map
+CXX_FILES = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp'
+
+.PHONY: help deps build test demo bench format check-format lint sanitize install
+
+help:  ## list the verbs
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+deps:  ## install the Debian packages that are missing
+	@scripts/install_deps.sh
+
+build: deps  ## build everything; the program is build/bin/lingbot-map
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS)
+	cmake --build $(BUILD) --parallel $(JOBS)
+
+test: build  ## run the tests
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
+
+sanitize: deps  ## run the tests again under AddressSanitizer and UndefinedBehaviorSanitizer (in build-asan)
+	cmake -S . -B build-asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	  -DLINGBOT_MAP_SANITIZE=address,undefined -DLINGBOT_MAP_BENCHMARKS=OFF $(CMAKE_ARGS)
+	cmake --build build-asan --parallel $(JOBS)
+	ctest --test-dir build-asan --output-on-failure --parallel $(JOBS)
+
+demo: build  ## run the program on a small drawn room with a tiny synthetic model
+	$(BUILD)/bin/make_example_frames $(DEMO)/frames
+	$(PROGRAM) synth --config tiny --seed 1 --output $(DEMO)/tiny.safetensors
+	$(PROGRAM) run --model_path $(DEMO)/tiny.safetensors --image_folder $(DEMO)/frames --output $(DEMO)/run \
+	  --image_size 252
+	@echo "Results are in $(DEMO)/run: trajectory.txt, points.ply, run.json and more."
+	@echo "The weights are synthetic, made from a seed: the program runs as it will with a trained model, but its"
+	@echo "poses, depth and points mean nothing yet."
+
+bench: build  ## run the benchmarks
+	@for program in $(BUILD)/bin/bench_*; do echo "== $$program"; $$program || exit 1; done
+
+format:  ## format the sources in place
+	$(CXX_FILES) | xargs $(CLANG_FORMAT) -i
+
+check-format:  ## fail if a source is not formatted
+	$(CXX_FILES) | xargs $(CLANG_FORMAT) --dry-run -Werror
+
+lint: build  ## clang-tidy
+	run-clang-tidy -quiet -p $(BUILD) -j $(JOBS) '^$(CURDIR)/(src|tools|examples)/'
+
+install: build  ## install library, headers and program under PREFIX
+	cmake --install $(BUILD) --prefix $(PREFIX)
