@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "tensor/growing_buffer.hpp"
 #include "cache/two_stream_cache.hpp"
+#include "tensor/growing_buffer.hpp"
 #include "tensor/tensor.hpp"
 
 namespace lingbot_map {
