@@ -11,8 +11,8 @@
 
 namespace lingbot_map {
 
-/// Fills `out` with the weights that the rule of docs/formats.md gives a tensor of this name and shape: the same bits on
-/// every machine. `out` has the product of `shape` elements.
+/// Fills `out` with the weights that the rule of docs/formats.md gives a tensor of this name and shape: the same bits
+/// on every machine. `out` has the product of `shape` elements.
 void synthetic_weights(std::string_view name, std::span<const std::int64_t> shape, std::uint64_t seed,
                        std::span<float> out);
 
