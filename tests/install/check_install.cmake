@@ -10,7 +10,7 @@ execute_process(COMMAND ${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/build -D CMAK
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${WORK}/build/push_frames --synthetic OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "frame [0-9]+" lines "${output}")
+string(REGEX MATCHALL "frame +[0-9]+" lines "${output}")
 list(LENGTH lines count)
 if(NOT count EQUAL 12)
   message(FATAL_ERROR "push_frames: found ${count} poses, expected 12, in:\n${output}")
