@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "lingbot_map/session.hpp"
+
+namespace lingbot_map {
+
+/// The network's predictions as NumPy archives, with the names and shapes of the public batch program: a folder of
+/// frame_000000.npz, ..., float32 and uncompressed, each with
+///
+///     pose_enc (9)      depth (H,W,1)   depth_conf (H,W)   extrinsic (3,4) world to camera
+///     intrinsic (3,3)   images (3,H,W) in 0..1             and with a point head world_points (H,W,3),
+///                                                          world_points_conf (H,W)
+///
+/// and meta.npz with frame_type (1,S) uint8 (0 scale, 1 keyframe, 2 other) and is_keyframe (1,S) bool (scale frames
+/// count). Every file appears under its name when it is complete.
+class PredictionsWriter {
+ public:
+  /// Makes the folder; removes frame_*.npz and meta.npz of an earlier run from it. Throws Error(output).
+  explicit PredictionsWriter(const std::filesystem::path& folder);
+  /// Writes the archive of frame `result.index`. `image` is the network's input. Where the network gave no pose, the
+  /// extrinsic is all NaN. Throws Error(output); Error(internal) when sizes differ.
+  void write(const FrameResult& result, const Image& image);
+  /// Writes meta.npz over all frames so far. Throws Error(output).
+  void finish();
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<std::uint8_t> frame_types_;
+};
+
+}  // namespace lingbot_map
