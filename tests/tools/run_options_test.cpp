@@ -1,0 +1,199 @@
+#include "run_options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lingbot_map/error.hpp"
+#include "run_report.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+RunOptions parsed(const std::string& flags) {
+  CLI::App app;
+  RunOptions options;
+  add_run_flags(app, options);
+  app.parse("--model_path m.pt " + flags);
+  return options;
+}
+
+const std::string kBasics = "--image_folder frames --output out ";
+
+RunSettings settled(const std::string& flags) {
+  RunOptions options = parsed(kBasics + flags);
+  return settle(options);
+}
+
+struct Refusal {
+  ErrorCode code;
+  std::string text;
+};
+
+Refusal refusal(const std::string& flags) {
+  try {
+    RunOptions options = parsed(flags);
+    static_cast<void>(settle(options));
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {ErrorCode::internal, "accepted"};
+}
+
+TEST(RunFlags, HaveThePublicDefaults) {
+  const RunOptions options = parsed(kBasics);
+  EXPECT_EQ(options.fps, 10);
+  EXPECT_EQ(options.stride, 1);
+  EXPECT_EQ(options.num_scale_frames, 8);
+  EXPECT_EQ(options.kv_cache_sliding_window, 64);
+  EXPECT_EQ(options.camera_num_iterations, 4);
+  EXPECT_EQ(options.conf_threshold, 1.5);
+  EXPECT_EQ(options.downsample_factor, 10);
+  EXPECT_FALSE(options.first_k);
+  EXPECT_FALSE(options.image_size);
+  const RunSettings settings = settled("");
+  EXPECT_EQ(settings.model.device, Device::cpu());
+  EXPECT_FALSE(settings.model.dtype);
+  EXPECT_EQ(settings.session.attention, AttentionKind::automatic);
+  EXPECT_FALSE(settings.keyframe_interval);
+}
+
+TEST(RunFlags, AreSpelledWithUnderscoreOrDash) {
+  const std::string values = " frames --output=out --stride 3 --save";
+  for (const RunOptions& options : {parsed("--image_folder" + values + "_predictions --kv_cache_sliding_window=5"),
+                                    parsed("--image-folder" + values + "-predictions --kv-cache-sliding-window=5")}) {
+    EXPECT_EQ(options.image_folder, "frames");
+    EXPECT_EQ(options.output, "out");
+    EXPECT_EQ(options.stride, 3);
+    EXPECT_EQ(options.kv_cache_sliding_window, 5);
+    EXPECT_TRUE(options.save_predictions);
+  }
+}
+
+TEST(RunFlags, ShowThePublicSpellingInTheHelpText) {
+  CLI::App app;
+  RunOptions options;
+  add_run_flags(app, options);
+  EXPECT_THAT(app.help(), AllOf(HasSubstr("--image_folder DIR"), HasSubstr("--keyframe_interval N|auto"),
+                                testing::Not(HasSubstr("--image-folder")), testing::Not(HasSubstr("--mask_sky"))));
+}
+
+TEST(RunFlags, WithoutEffectLeaveALine) {
+  const RunOptions options = parsed(kBasics +
+                                    "--enable_3d_rope --max_frame_num 2048 --compile --offload_to_cpu "
+                                    "--no-offload_to_cpu --port 8080 --point-size 1e-5");
+  ASSERT_EQ(options.notes.size(), 7U);
+  EXPECT_THAT(options.notes, testing::Each(HasSubstr("changes nothing")));
+  EXPECT_THAT(options.notes, testing::Contains(StartsWith("--max_frame_num: ")));
+}
+
+TEST(RunFlags, ForWhatIsNotThereYetAreRefused) {
+  for (const char* flags : {"--mode windowed", "--window_size 64", "--overlap-size 16", "--overlap_keyframes 8",
+                            "--mask_sky", "--sky_mask_dir d", "--sky_mask_visualization_dir d"}) {
+    const Refusal refused = refusal(kBasics + flags);
+    EXPECT_EQ(refused.code, ErrorCode::unsupported) << flags;
+    EXPECT_THAT(refused.text, AllOf(StartsWith("--"), HasSubstr("not there yet"))) << flags;
+  }
+}
+
+TEST(RunFlags, RefuseWhatTheyDoNotKnow) {
+  EXPECT_THROW(parsed(kBasics + "--strid 2"), CLI::ParseError);
+  EXPECT_THROW(parsed(kBasics + "--stride two"), CLI::ParseError);
+  EXPECT_THROW(parsed(kBasics + "--stride 99999999999"), CLI::ParseError);
+  EXPECT_THROW(parsed(kBasics + "--stride"), CLI::ParseError);
+  EXPECT_THROW(parsed(kBasics + "surplus"), CLI::ParseError);
+}
+
+TEST(RunSettings, RefuseImpossibleValues) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--fps 0", "--fps: found 0"},
+      {"--fps -2", "--fps: found -2"},
+      {"--fps nan", "--fps: found nan"},
+      {"--fps inf", "--fps: found inf"},
+      {"--first_k 0", "--first_k: found 0"},
+      {"--stride 0", "--stride: found 0, expected 1 or more"},
+      {"--stride -1", "--stride: found -1"},
+      {"--preprocess_mode stretch", "--preprocess_mode: found \"stretch\", expected crop or pad"},
+      {"--patch_size 16", "--patch_size: found 16, expected 14"},
+      {"--image_size 0", "--image_size: found 0"},
+      {"--image_size -14", "--image_size: found -14"},
+      {"--image_size 500", "--image_size: found 500, expected a multiple of 14"},
+      {"--image_size 1400000", "--image_size: found 1400000"},
+      {"--mode batch", "--mode: found \"batch\""},
+      {"--num_scale_frames 0", "--num_scale_frames: found 0"},
+      {"--keyframe_interval 0", "--keyframe_interval: found \"0\""},
+      {"--keyframe_interval -3", "--keyframe_interval: found \"-3\""},
+      {"--keyframe_interval often", "--keyframe_interval: found \"often\""},
+      {"--keyframe_interval 2.5", "--keyframe_interval: found \"2.5\""},
+      {"--kv_cache_sliding_window 0", "--kv_cache_sliding_window: found 0"},
+      {"--camera_num_iterations 0", "--camera_num_iterations: found 0"},
+      {"--backend cudnn", "--backend: found \"cudnn\", expected auto, sdpa or flashinfer"},
+      {"--use_sdpa --backend flashinfer", "--use_sdpa and --backend flashinfer"},
+      {"--device gpu", "gpu"},
+      {"--dtype int8", "--dtype: found \"int8\""},
+      {"--threads -1", "--threads: found -1"},
+      {"--timestamps exif", "--timestamps: found \"exif\""},
+      {"--conf_threshold nan", "--conf_threshold: found nan"},
+      {"--downsample_factor 0", "--downsample_factor: found 0"},
+      {"--quiet --verbose", "--quiet and --verbose"},
+  };
+  for (const auto& [flags, expected] : cases) {
+    const Refusal refused = refusal(kBasics + flags);
+    EXPECT_EQ(refused.code, ErrorCode::usage) << flags << ": " << refused.text;
+    EXPECT_THAT(refused.text, HasSubstr(expected)) << flags;
+    EXPECT_THAT(refused.text, testing::Not(HasSubstr("\n"))) << flags;
+  }
+}
+
+TEST(RunSettings, RefuseWhatTheCpuLacks) {
+  EXPECT_EQ(refusal(kBasics + "--dtype fp16").code, ErrorCode::unsupported);
+  EXPECT_EQ(refusal(kBasics + "--backend flashinfer").code, ErrorCode::unsupported);
+  EXPECT_NO_THROW(settled("--dtype fp16 --backend flashinfer --device cuda:1"));
+}
+
+TEST(RunSettings, NeedInputAndOutput) {
+  EXPECT_THAT(refusal("--output out").text, StartsWith("no input"));
+  EXPECT_THAT(refusal("--image_folder frames").text, StartsWith("no output"));
+  EXPECT_EQ(refusal("--image_folder frames --plan").text, "accepted");
+  EXPECT_EQ(refusal("--image_folder . --output .").code, ErrorCode::usage);
+  EXPECT_EQ(refusal("--image_folder . --output ./").code, ErrorCode::usage);
+  EXPECT_EQ(refusal("--image_folder . --output out --export_preprocessed .").code, ErrorCode::usage);
+  EXPECT_EQ(refusal("--video_path v.mp4 --output out --timestamps name").code, ErrorCode::usage);
+}
+
+TEST(RunSettings, AVideoWinsOverAFolder) {
+  RunOptions options = parsed(kBasics + "--video_path v.mp4");
+  static_cast<void>(settle(options));
+  EXPECT_EQ(options.image_folder, "");
+  ASSERT_EQ(options.notes.size(), 1U);
+  EXPECT_THAT(options.notes.front(), StartsWith("--image_folder: ignored"));
+}
+
+TEST(RunSettings, AreTheLibrarysTerms) {
+  const RunSettings settings = settled(
+      "--dtype bf16 --use_sdpa --threads 3 --keyframe_interval 6 --num_scale_frames 4 "
+      "--kv_cache_sliding_window 16 --camera_num_iterations 2");
+  EXPECT_EQ(settings.model.dtype, DType::bf16);
+  EXPECT_EQ(settings.model.threads, 3);
+  EXPECT_EQ(settings.keyframe_interval, 6);
+  EXPECT_EQ(settings.session.attention, AttentionKind::sdpa);
+  EXPECT_EQ(settings.session.scale_frames, 4);
+  EXPECT_EQ(settings.session.window, 16);
+  EXPECT_EQ(settings.session.camera_iterations, 2);
+}
+
+TEST(AutomaticInterval, KeepsAtMostTheTrainedNumberOfFrames) {
+  EXPECT_EQ(automatic_keyframe_interval(std::nullopt), 1);
+  EXPECT_EQ(automatic_keyframe_interval(0), 1);
+  EXPECT_EQ(automatic_keyframe_interval(320), 1);
+  EXPECT_EQ(automatic_keyframe_interval(321), 2);
+  EXPECT_EQ(automatic_keyframe_interval(640), 2);
+  EXPECT_EQ(automatic_keyframe_interval(641), 3);
+  EXPECT_EQ(automatic_keyframe_interval(25000), 79);
+}
+
+}  // namespace
+}  // namespace lingbot_map::tool

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <memory>
+
+#include "base/message.hpp"
+#include "run_options.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+/// Lists a flag under its public name only: the spelling with `-` is told once, in the footer.
+class PublicNames : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const std::string names = CLI::Formatter::make_option_name(option, is_positional);
+    return names.substr(0, names.find(",--"));
+  }
+};
+
+/// "--image_folder" as "--image_folder,--image-folder".
+std::string both_spellings(const std::string& name) {
+  std::string dashed = name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  return dashed == name ? name : name + "," + dashed;
+}
+
+class Flags {
+ public:
+  explicit Flags(CLI::App& app) : app_(app) {}
+
+  void group(std::string name) { group_ = std::move(name); }
+
+  template <typename T>
+  CLI::Option* value(const std::string& name, T& place, const std::string& help, const std::string& type) {
+    return app_.add_option(both_spellings(name), place, help)->option_text(type)->group(group_);
+  }
+  void flag(const std::string& name, bool& place, const std::string& help) {
+    app_.add_flag(both_spellings(name), place, help)->group(group_);
+  }
+  /// A flag with or without a value that only leaves a line behind. Not in the help text.
+  void line_for(const std::string& name, int values, std::vector<std::string>& lines, const std::string& why) {
+    auto* option = app_.add_option_function<std::vector<std::string>>(
+        both_spellings(name),
+        [&lines, name, why](const std::vector<std::string>&) { lines.push_back(message(name, ": ", why)); });
+    option->group("")->expected(values);
+  }
+  void switch_for(const std::string& name, std::vector<std::string>& lines, const std::string& why) {
+    app_.add_flag_callback(both_spellings(name), [&lines, name, why] { lines.push_back(message(name, ": ", why)); })
+        ->group("");
+  }
+
+ private:
+  CLI::App& app_;
+  std::string group_;
+};
+
+void add_input_flags(Flags& flags, RunOptions& options) {
+  flags.group("Input");
+  flags.value("--image_folder", options.image_folder, "folder of images, taken in natural order", "DIR");
+  flags.value("--video_path", options.video_path, "video file, camera number or URL; wins over --image_folder",
+              "VIDEO");
+  flags.value("--fps", options.fps, "frames a second taken from a video, or that images stand for (10)", "N");
+  flags.value("--first_k", options.first_k, "only the first k images or sampled frames", "N");
+  flags.value("--stride", options.stride, "every n-th of those (1)", "N");
+  flags.flag("--rotate_clockwise_90", options.rotate_clockwise_90, "rotate the stored pixels first");
+  flags.value("--preprocess_mode", options.preprocess_mode,
+              "what a tall image loses: rows (crop, the default) or nothing (pad)", "crop|pad");
+  flags.value("--image_size", options.image_size, "width that frames are resized to (the model's own, 518)", "PIXELS");
+  flags.value("--patch_size", options.patch_size, "of the network; 14 is the only one there is", "14");
+  flags.flag("--skip_bad_frames", options.skip_bad_frames, "report and leave out images that cannot be read");
+}
+
+void add_model_flags(Flags& flags, RunOptions& options) {
+  flags.group("Model and cache");
+  flags.value("--model_path", options.model_path, "checkpoint: .pt or .safetensors", "FILE")->required();
+  flags.value("--config", options.config, "sizes of the network, where the checkpoint does not tell them",
+              "FILE.json|official|tiny");
+  flags.value("--mode", options.mode, "streaming is the only one there is yet", "streaming");
+  flags.value("--num_scale_frames", options.num_scale_frames, "frames of the first pass, which stay for ever (8)", "N");
+  flags.value("--keyframe_interval", options.keyframe_interval,
+              "every n-th frame is kept; auto: 1 up to 320 frames, else frames / 320", "N|auto");
+  flags.value("--kv_cache_sliding_window", options.kv_cache_sliding_window, "keyframes kept whole (64)", "N");
+  flags.value("--camera_num_iterations", options.camera_num_iterations, "refinement passes of the pose (4)", "N");
+  flags.value("--backend", options.backend, "attention back end", "auto|sdpa|flashinfer");
+  flags.flag("--use_sdpa", options.use_sdpa, "same as --backend sdpa");
+  flags.value("--device", options.device, "where the network runs (cpu)", "cpu|cuda[:N]");
+  flags.value("--dtype", options.dtype, "of weights and matrix products; auto: fp32 on the CPU", "auto|fp32|bf16|fp16");
+  flags.value("--threads", options.threads, "of the CPU; 0: one for each processor (0)", "N");
+}
+
+void add_output_flags(Flags& flags, RunOptions& options) {
+  flags.group("Output");
+  flags.value("--output", options.output, "folder for the results; made if it is not there", "DIR");
+  flags.value("--timestamps", options.timestamps,
+              "of images: position in the folder / fps (index, the default) or the number in the file name",
+              "index|name");
+  flags.value("--conf_threshold", options.conf_threshold, "points of points.ply have a confidence above it (1.5)", "X");
+  flags.value("--downsample_factor", options.downsample_factor, "every n-th of those points (10)", "N");
+  flags.flag("--save_predictions", options.save_predictions, "everything the network says, one .npz a frame");
+  flags.flag("--save_depth", options.save_depth, "depth and confidence as pictures");
+  flags.value("--export_preprocessed", options.export_preprocessed, "write what the network sees as PNG", "DIR");
+  flags.flag("--plan", options.plan, "print the memory that a run takes, and stop");
+  flags.flag("--quiet", options.quiet, "print nothing but errors");
+  flags.flag("--verbose", options.verbose, "print more");
+}
+
+/// The rest of the public demo's flags, so that its command lines work or say why they do not.
+void add_other_public_flags(Flags& flags, RunOptions& options) {
+  auto& notes = options.notes;
+  flags.switch_for("--enable_3d_rope", notes, "rotary positions along time are always on; the flag changes nothing");
+  flags.line_for("--max_frame_num", 1, notes, "a sequence may have any length; the value changes nothing");
+  flags.switch_for("--compile", notes, "every kernel was compiled with the program; the flag changes nothing");
+  flags.switch_for("--offload_to_cpu", notes, "results leave for the disk frame by frame; the flag changes nothing");
+  flags.switch_for("--no-offload_to_cpu", notes, "results leave for the disk frame by frame; the flag changes nothing");
+  flags.line_for("--port", 1, notes, "there is no viewer yet, results are files; the value changes nothing");
+  flags.line_for("--point_size", 1, notes, "there is no viewer yet, results are files; the value changes nothing");
+
+  auto& missing = options.not_there_yet;
+  for (const char* name : {"--window_size", "--overlap_size", "--overlap_keyframes"})
+    flags.line_for(name, 1, missing, "windowed mode is not there yet; leave the flag out to run in streaming mode");
+  flags.switch_for("--mask_sky", missing, "sky masks are not there yet; leave the flag out");
+  for (const char* name : {"--sky_mask_dir", "--sky_mask_visualization_dir"})
+    flags.line_for(name, 1, missing, "sky masks are not there yet; leave the flag out");
+}
+
+}  // namespace
+
+void add_run_flags(CLI::App& app, RunOptions& options) {
+  app.formatter(std::make_shared<PublicNames>());
+  app.footer("Names are the public demo's; each may be written with - in place of _.");
+  Flags flags(app);
+  add_input_flags(flags, options);
+  add_model_flags(flags, options);
+  add_output_flags(flags, options);
+  add_other_public_flags(flags, options);
+}
+
+}  // namespace lingbot_map::tool

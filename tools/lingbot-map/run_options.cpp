@@ -1,0 +1,150 @@
+#include "run_options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "base/message.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPatchSize = 14;
+constexpr int kLargestImageSize = 16384;
+
+void require_at_least_one(std::string_view flag, int value) {
+  if (value < 1) fail(ErrorCode::usage, flag, ": found ", value, ", expected 1 or more");
+}
+
+std::size_t choice(std::string_view flag, const std::string& value, std::initializer_list<std::string_view> allowed) {
+  std::size_t position = 0;
+  std::string names;
+  for (const std::string_view name : allowed) {
+    if (value == name) return position;
+    names += position == 0 ? "" : position + 1 == allowed.size() ? " or " : ", ";
+    names += name;
+    ++position;
+  }
+  fail(ErrorCode::usage, flag, ": found \"", value, "\", expected ", names);
+}
+
+bool same_place(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return !a.empty() && !b.empty() && fs::equivalent(a, b, ignored);
+}
+
+void check_input(RunOptions& options) {
+  if (options.image_folder.empty() && options.video_path.empty())
+    fail(ErrorCode::usage, "no input: give --image_folder DIR or --video_path VIDEO");
+  if (!options.image_folder.empty() && !options.video_path.empty()) {
+    options.notes.push_back("--image_folder: ignored, because --video_path was given as well and wins");
+    options.image_folder.clear();
+  }
+  if (!std::isfinite(options.fps) || options.fps <= 0)
+    fail(ErrorCode::usage, "--fps: found ", options.fps, ", expected a positive number");
+  if (options.first_k) require_at_least_one("--first_k", *options.first_k);
+  require_at_least_one("--stride", options.stride);
+  choice("--preprocess_mode", options.preprocess_mode, {"crop", "pad"});
+  if (options.patch_size != kPatchSize)
+    fail(ErrorCode::usage, "--patch_size: found ", options.patch_size, ", expected ", kPatchSize,
+         ", which the network was made for");
+  if (options.image_size) {
+    const int size = *options.image_size;
+    if (size < 1 || size % kPatchSize != 0 || size > kLargestImageSize)
+      fail(ErrorCode::usage, "--image_size: found ", size, ", expected a multiple of ", kPatchSize, " from ",
+           kPatchSize, " to ", kLargestImageSize);
+  }
+}
+
+void check_output(const RunOptions& options) {
+  if (options.output.empty() && !options.plan)
+    fail(ErrorCode::usage, "no output: give --output DIR, the folder for the results");
+  for (const auto& [flag, folder] : {std::pair<std::string_view, const std::string&>{"--output", options.output},
+                                     {"--export_preprocessed", options.export_preprocessed}})
+    if (same_place(folder, options.image_folder))
+      fail(ErrorCode::usage, flag, ": found ", folder, ", which is the folder of --image_folder; choose another");
+  if (choice("--timestamps", options.timestamps, {"index", "name"}) == 1 && !options.video_path.empty())
+    fail(ErrorCode::usage, "--timestamps: found \"name\", but the frames of a video have none; leave the flag out");
+  if (!std::isfinite(options.conf_threshold))
+    fail(ErrorCode::usage, "--conf_threshold: found ", options.conf_threshold, ", expected a number");
+  require_at_least_one("--downsample_factor", options.downsample_factor);
+  if (options.quiet && options.verbose)
+    fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
+}
+
+ModelOptions model_options(const RunOptions& options) {
+  ModelOptions model;
+  model.device = Device::parse(options.device);
+  switch (choice("--dtype", options.dtype, {"auto", "fp32", "bf16", "fp16"})) {
+    case 1: model.dtype = DType::f32; break;
+    case 2: model.dtype = DType::bf16; break;
+    case 3: model.dtype = DType::f16; break;
+    default: break;
+  }
+  if (model.dtype == DType::f16 && model.device == Device::cpu())
+    fail(ErrorCode::unsupported, "--dtype: found fp16, which the CPU does not compute with; use fp32 or bf16");
+  if (options.threads < 0)
+    fail(ErrorCode::usage, "--threads: found ", options.threads, ", expected 1 or more, or 0 for one a processor");
+  model.threads = options.threads;
+  return model;
+}
+
+AttentionKind attention_kind(const RunOptions& options, const Device& device) {
+  const auto kind = static_cast<AttentionKind>(choice("--backend", options.backend, {"auto", "sdpa", "flashinfer"}));
+  if (options.use_sdpa && kind == AttentionKind::flashinfer)
+    fail(ErrorCode::usage, "--use_sdpa and --backend flashinfer contradict each other; give one of them");
+  if (kind == AttentionKind::flashinfer && device.kind == Device::Kind::cpu)
+    fail(ErrorCode::unsupported, "--backend: found flashinfer, which runs on a GPU only; use sdpa or auto on the CPU");
+  return options.use_sdpa ? AttentionKind::sdpa : kind;
+}
+
+std::optional<int> keyframe_interval(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1)
+    fail(ErrorCode::usage, "--keyframe_interval: found \"", text, "\", expected auto or a number of 1 or more");
+  return value;
+}
+
+SessionOptions session_options(const RunOptions& options, const Device& device) {
+  require_at_least_one("--num_scale_frames", options.num_scale_frames);
+  require_at_least_one("--kv_cache_sliding_window", options.kv_cache_sliding_window);
+  require_at_least_one("--camera_num_iterations", options.camera_num_iterations);
+  SessionOptions session;
+  session.scale_frames = options.num_scale_frames;
+  session.window = options.kv_cache_sliding_window;
+  session.camera_iterations = options.camera_num_iterations;
+  session.attention = attention_kind(options, device);
+  return session;
+}
+
+}  // namespace
+
+RunSettings settle(RunOptions& options) {
+  RunSettings settings;
+  check_input(options);
+  check_output(options);
+  settings.model = model_options(options);
+  settings.session = session_options(options, settings.model.device);
+  settings.keyframe_interval = keyframe_interval(options.keyframe_interval);
+  if (choice("--mode", options.mode, {"streaming", "windowed"}) == 1)
+    fail(ErrorCode::unsupported, "--mode: windowed is not there yet; use streaming");
+  if (!options.not_there_yet.empty()) fail(ErrorCode::unsupported, options.not_there_yet.front());
+  return settings;
+}
+
+int automatic_keyframe_interval(std::optional<std::int64_t> frames) {
+  constexpr std::int64_t kTrainedFrames = 320;
+  if (!frames || *frames <= kTrainedFrames) return 1;
+  const std::int64_t interval = (*frames - 1) / kTrainedFrames + 1;
+  return static_cast<int>(std::min<std::int64_t>(interval, std::numeric_limits<int>::max()));
+}
+
+}  // namespace lingbot_map::tool

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lingbot_map/model.hpp"
+#include "lingbot_map/session.hpp"
+
+namespace lingbot_map::tool {
+
+/// What `lingbot-map run` was asked for, as the command line has it. Names, meanings and defaults are the public demo's
+/// where it has the flag.
+struct RunOptions {
+  // Input.
+  std::string image_folder;  ///< this or video_path
+  std::string video_path;    ///< a file, a camera number or a URL; wins over image_folder
+  double fps = 10;           ///< frames a second taken from a video; what an image's index is divided by for its time
+  std::optional<int> first_k;
+  int stride = 1;
+  bool rotate_clockwise_90 = false;
+  std::string preprocess_mode = "crop";
+  std::optional<int> image_size;  ///< unset: the model configuration's
+  int patch_size = 14;
+  bool skip_bad_frames = false;
+
+  // Model and cache.
+  std::string model_path;
+  std::string config;  ///< "official", "tiny" or a JSON file; empty: from the checkpoint
+  std::string mode = "streaming";
+  int num_scale_frames = 8;
+  std::string keyframe_interval = "auto";  ///< or a positive number
+  int kv_cache_sliding_window = 64;
+  int camera_num_iterations = 4;
+  std::string backend = "auto";
+  bool use_sdpa = false;
+  std::string device = "cpu";
+  std::string dtype = "auto";
+  int threads = 0;
+
+  // Output.
+  std::string output;
+  std::string timestamps = "index";
+  double conf_threshold = 1.5;
+  int downsample_factor = 10;
+  bool save_predictions = false;
+  bool save_depth = false;
+  std::string export_preprocessed;
+  bool plan = false;
+  bool quiet = false;
+  bool verbose = false;
+
+  /// Flags of the public demo that were given and change nothing here: one line each, which says why.
+  std::vector<std::string> notes;
+  /// Flags of the public demo that were given and ask for what this program cannot do yet: one line each.
+  std::vector<std::string> not_there_yet;
+};
+
+/// The options in the library's terms.
+struct RunSettings {
+  ModelOptions model;
+  SessionOptions session;
+  std::optional<int> keyframe_interval;  ///< unset: chosen from the number of frames
+};
+
+/// Adds every flag of the command to `app`, under the public names with `_` and with `-`; parsing writes to `options`,
+/// which must outlive it.
+void add_run_flags(CLI::App& app, RunOptions& options);
+
+/// Throws Error(usage) that names the flag, what was found and what is expected; Error(unsupported) for well-formed
+/// wishes that this build cannot meet. Adds notes to `options` where one flag overrides another. Looks at no file but
+/// the one of --config.
+[[nodiscard]] RunSettings settle(RunOptions& options);
+
+/// The public demo's choice for streaming: 1 up to 320 frames, above that ceil(frames / 320), so that no more frames
+/// are kept than the network was trained with. 1 if the number of frames is not known.
+[[nodiscard]] int automatic_keyframe_interval(std::optional<std::int64_t> frames);
+
+}  // namespace lingbot_map::tool

@@ -1,0 +1,135 @@
+#include "run_report.hpp"
+
+#include <ctime>
+#include <iomanip>
+#include <sstream>
+
+#include "lingbot_map/version.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+/// "2025-01-31T23:59:59Z"
+std::string utc(std::chrono::system_clock::time_point time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::ostringstream text;
+  text << std::put_time(&parts, "%FT%TZ");
+  return text.str();
+}
+
+/// Every flag of the command under its name, with the value that took effect.
+Json settings(const RunReport& report) {
+  const RunOptions& options = report.options;
+  return {
+      {"image_folder", or_null(options.image_folder)},
+      {"video_path", or_null(options.video_path)},
+      {"fps", options.fps},
+      {"first_k", or_null(options.first_k)},
+      {"stride", options.stride},
+      {"rotate_clockwise_90", options.rotate_clockwise_90},
+      {"preprocess_mode", options.preprocess_mode},
+      {"image_size", report.image_size},
+      {"patch_size", options.patch_size},
+      {"skip_bad_frames", options.skip_bad_frames},
+      {"model_path", options.model_path},
+      {"config", or_null(options.config)},
+      {"mode", options.mode},
+      {"num_scale_frames", report.session.scale_frames},
+      {"keyframe_interval", report.session.keyframe_interval},
+      {"keyframe_interval_is_automatic", options.keyframe_interval == "auto"},
+      {"kv_cache_sliding_window", report.session.window},
+      {"camera_num_iterations", report.session.camera_iterations},
+      {"backend", std::string(name_of(report.attention))},
+      {"device", report.device.to_string()},
+      {"dtype", std::string(name_of(report.dtype))},
+      {"threads", report.threads},
+      {"output", options.output},
+      {"timestamps", options.timestamps},
+      {"conf_threshold", options.conf_threshold},
+      {"downsample_factor", options.downsample_factor},
+      {"save_predictions", options.save_predictions},
+      {"save_depth", options.save_depth},
+      {"export_preprocessed", or_null(options.export_preprocessed)},
+  };
+}
+
+Json timings(const RunReport& report) {
+  return {
+      {"load", report.seconds.load},
+      {"decode", report.seconds.decode},
+      {"inference", report.seconds.inference},
+      {"inference_stages",
+       {{"encoder", report.stages.encoder},
+        {"frame_attention", report.stages.frame_attention},
+        {"global_attention", report.stages.global_attention},
+        {"camera", report.stages.camera},
+        {"depth", report.stages.depth}}},
+      {"write", report.seconds.write},
+      {"stream", report.seconds.stream},
+      {"total", report.seconds.total},
+  };
+}
+
+}  // namespace
+
+std::string_view name_of(RunStatus status) noexcept {
+  switch (status) {
+    case RunStatus::running: return "running";
+    case RunStatus::complete: return "complete";
+    case RunStatus::interrupted: return "interrupted";
+    case RunStatus::failed: return "failed";
+  }
+  return "failed";
+}
+
+nlohmann::ordered_json to_json(const RunReport& report) {
+  const double rate =
+      report.seconds.stream > 0 ? static_cast<double>(report.counts.frames) / report.seconds.stream : 0.0;
+  return {
+      {"status", std::string(name_of(report.status))},
+      {"error", or_null(report.error)},
+      {"program", {{"version", version()}, {"commit", commit()}, {"features", build_features()}}},
+      {"start", utc(report.start)},
+      {"settings", settings(report)},
+      {"checkpoint",
+       {{"path", report.options.model_path},
+        {"format", or_null(report.checkpoint_format)},
+        {"sha256", or_null(report.sha256)},
+        {"config", Json::parse(report.config.to_json())},
+        {"weight_bytes", report.weight_bytes},
+        {"unexpected_tensors", report.unexpected_tensors}}},
+      {"input",
+       {{"expected_frames", or_null(report.expected_frames)}, {"width", report.width}, {"height", report.height}}},
+      {"counts",
+       {{"frames", report.counts.frames},
+        {"scale_frames", report.counts.scale_frames},
+        {"keyframes", report.counts.keyframes},
+        {"non_keyframes", report.counts.non_keyframes},
+        {"skipped_bad_frames", report.counts.skipped}}},
+      {"frames_per_second", rate},
+      {"seconds", timings(report)},
+      {"cache",
+       {{"frame_count", report.cache.frame_count},
+        {"scale_pages", report.cache.scale_pages},
+        {"live_pages", report.cache.live_pages},
+        {"free_pages", report.cache.free_pages},
+        {"special_tokens", report.cache.special_tokens},
+        {"bytes", report.cache_bytes}}},
+      {"peak_memory_bytes", report.peak_memory_bytes},
+      {"notes", report.options.notes},
+      {"warnings", report.warnings},
+  };
+}
+
+}  // namespace lingbot_map::tool

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lingbot_map/session.hpp"
+#include "run_options.hpp"
+
+namespace lingbot_map::tool {
+
+/// How a run ended. A report that still says `running` is of a run that was killed, or of one that goes on.
+enum class RunStatus { running, complete, interrupted, failed };
+[[nodiscard]] std::string_view name_of(RunStatus status) noexcept;
+
+/// All that run.json tells. Members are filled as the run learns them.
+struct RunReport {
+  RunStatus status = RunStatus::running;
+  std::string error;
+  std::chrono::system_clock::time_point start = std::chrono::system_clock::now();
+
+  RunOptions options;
+  SessionOptions session;                       ///< the effective ones
+  int image_size = 0;                           ///< the effective one
+  std::optional<std::int64_t> expected_frames;  ///< before the first frame was read
+  int width = 0;                                ///< pixels of the network's input
+  int height = 0;
+
+  std::string checkpoint_format;
+  std::optional<std::string> sha256;  ///< of the checkpoint; unset if not computed to the end
+  Config config;
+  Device device;
+  DType dtype = DType::f32;
+  int threads = 0;
+  AttentionKind attention = AttentionKind::automatic;
+  std::size_t weight_bytes = 0;
+  std::size_t unexpected_tensors = 0;
+
+  struct Counts {
+    std::int64_t frames = 0;  ///< results written
+    std::int64_t scale_frames = 0;
+    std::int64_t keyframes = 0;
+    std::int64_t non_keyframes = 0;
+    std::int64_t skipped = 0;  ///< frames that could not be read
+  } counts;
+
+  /// Reading, inference and writing overlap: their sum may exceed the total.
+  struct Seconds {
+    double load = 0;       ///< checkpoint
+    double decode = 0;     ///< reading and preprocessing frames
+    double inference = 0;  ///< push and finish
+    double write = 0;
+    double stream = 0;  ///< from the first frame to the last result
+    double total = 0;
+  } seconds;
+  StageTimes stages;
+  CacheStats cache;
+  std::size_t cache_bytes = 0;
+  std::size_t peak_memory_bytes = 0;
+  std::vector<std::string> warnings;
+};
+
+[[nodiscard]] nlohmann::ordered_json to_json(const RunReport& report);
+
+}  // namespace lingbot_map::tool
