@@ -16,7 +16,7 @@ class Sha256 {
  public:
   void update(std::span<const std::byte> bytes) noexcept;
   /// The digest as 64 lower-case hexadecimal digits. Nothing may be added afterwards.
-  [[nodiscard]] std::string finish() noexcept;
+  [[nodiscard]] std::string finish();
 
  private:
   std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,

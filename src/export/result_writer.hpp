@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "export/point_cloud.hpp"
 #include "export/predictions.hpp"
@@ -13,10 +12,6 @@
 #include "lingbot_map/session.hpp"
 
 namespace lingbot_map {
-
-/// Makes a folder and those above it, unless it is there. Throws Error(output) when that is not possible or the name
-/// belongs to something else.
-void make_output_folder(const std::filesystem::path& folder);
 
 struct ResultOptions {
   PointSelection points;
@@ -55,7 +50,7 @@ class ResultWriter {
 
  private:
   std::filesystem::path folder_;
-  ResultOptions options_;
+  PointSelection selection_;
   TumWriter tum_;
   KittiWriter kitti_;
   IntrinsicsWriter intrinsics_;

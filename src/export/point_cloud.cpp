@@ -1,0 +1,97 @@
+#include "export/point_cloud.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/message.hpp"
+
+namespace lingbot_map {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "points are written as they lie in memory");
+
+constexpr std::string_view kHeaderToCount =
+    "ply\n"
+    "format binary_little_endian 1.0\n"
+    "comment Points of all frames in world coordinates, which are those of the first camera or nearly so:\n"
+    "comment x right, y down, z forward; the unit is the network's own, not metric\n"
+    "element vertex ";
+constexpr std::size_t kCountWidth = 12;
+constexpr std::string_view kHeaderFromCount =
+    "\n"
+    "property float x\n"
+    "property float y\n"
+    "property float z\n"
+    "property uchar red\n"
+    "property uchar green\n"
+    "property uchar blue\n"
+    "end_header\n";
+
+std::string count_text(std::int64_t count) {
+  const std::string digits = std::to_string(count);
+  check(digits.size() <= kCountWidth, "a point cloud of ", digits, " points");
+  return std::string(kCountWidth - digits.size(), ' ') + digits;
+}
+
+std::array<float, 3> to_float(const Vec3& point) {
+  return {static_cast<float>(point[0]), static_cast<float>(point[1]), static_cast<float>(point[2])};
+}
+
+bool finite(const std::array<float, 3>& point) {
+  return std::isfinite(point[0]) && std::isfinite(point[1]) && std::isfinite(point[2]);
+}
+
+}  // namespace
+
+std::vector<ColouredPoint> points_of(const FrameResult& result, const Image& image, const PointSelection& selection) {
+  const auto pixels = static_cast<std::size_t>(result.width) * static_cast<std::size_t>(result.height);
+  check(result.depth.size() == pixels && result.depth_conf.size() == pixels && image.width == result.width &&
+            image.height == result.height && image.pixels.size() == 3 * pixels,
+        "frame ", result.index, ": maps or image are not ", result.width, " x ", result.height);
+  check(selection.downsample_factor > 0, "downsample factor ", selection.downsample_factor);
+
+  const auto world = world_from_camera(result.pose_enc);
+  const Intrinsics intrinsics = intrinsics_of(result.pose_enc, result.width, result.height);
+  if (!world || !intrinsics.usable()) return {};
+
+  std::vector<ColouredPoint> points;
+  int to_skip = 0;
+  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+    if (!(result.depth_conf[pixel] > selection.conf_threshold)) continue;
+    const auto u = static_cast<double>(pixel % static_cast<std::size_t>(result.width));
+    const auto v = static_cast<double>(pixel / static_cast<std::size_t>(result.width));
+    const auto position = to_float(*world * unproject(intrinsics, u, v, result.depth[pixel]));
+    if (!finite(position)) continue;
+    if (to_skip == 0) {
+      const std::uint8_t* rgb = &image.pixels[3 * pixel];
+      points.push_back({position, {rgb[0], rgb[1], rgb[2]}});
+      to_skip = selection.downsample_factor;
+    }
+    --to_skip;
+  }
+  return points;
+}
+
+PlyWriter::PlyWriter(const std::filesystem::path& path) : file_(path), count_offset_(kHeaderToCount.size()) {
+  file_.append(message(kHeaderToCount, count_text(0), kHeaderFromCount));
+}
+
+void PlyWriter::append(std::span<const ColouredPoint> points) {
+  if (points.empty()) return;
+  constexpr std::size_t kVertexBytes = 15;
+  std::vector<std::byte> vertices(points.size() * kVertexBytes);
+  std::byte* out = vertices.data();
+  for (const ColouredPoint& point : points) {
+    std::memcpy(out, point.position.data(), 12);
+    std::memcpy(out + 12, point.colour.data(), 3);
+    out += kVertexBytes;
+  }
+  file_.append(vertices);
+  points_ += static_cast<std::int64_t>(points.size());
+  file_.overwrite(count_offset_, count_text(points_));
+}
+
+}  // namespace lingbot_map
