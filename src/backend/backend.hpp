@@ -53,16 +53,16 @@ enum class Activation : std::uint8_t {
 /// Rotary positions of the tokens of some frames. Pair j of a head turns by the angle of temporal[frame][j] for j below
 /// the temporal count, by spatial[token][j - count] above it. Each entry is (cos, sin).
 struct Rotary {
-  Tensor temporal;           ///< float32 [frames, pairs, 2]; empty: none
-  Tensor spatial;            ///< float32 [tokens, pairs, 2]; one row serves every token; empty: none
+  Tensor temporal{};         ///< float32 [frames, pairs, 2]; empty: none
+  Tensor spatial{};          ///< float32 [tokens, pairs, 2]; one row serves every token; empty: none
   bool interleaved = false;  ///< pairs are elements (2j, 2j + 1); else (i, i + 16) within each 32 elements
 };
 
 /// Where the keys and values of one frame go: rows [tokens, width]. The first `special_keys.dim(0)` tokens of the frame
 /// go to the special rows, the others to the patch rows. Without special tokens all go to the patch rows.
 struct KeyValueTarget {
-  Tensor special_keys;
-  Tensor special_values;
+  Tensor special_keys{};
+  Tensor special_values{};
   Tensor patch_keys;
   Tensor patch_values;
 };
@@ -87,6 +87,12 @@ class Backend {
   virtual ~Backend() = default;
 
   [[nodiscard]] virtual Device device() const noexcept = 0;
+  /// The type of products that a model takes when nobody asks for one.
+  [[nodiscard]] virtual DType preferred_dtype() const noexcept = 0;
+  /// Whether products can be of this type.
+  [[nodiscard]] virtual bool supports(DType dtype) const noexcept = 0;
+  /// Threads of the host that share the work.
+  [[nodiscard]] virtual int threads_used() const noexcept = 0;
 
   // ---- Memory ------------------------------------------------------------------------------------------------------
   /// Zeroed memory of the device. Throws Error(resource).

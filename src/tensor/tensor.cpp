@@ -41,6 +41,14 @@ Tensor Tensor::columns(std::int64_t begin, std::int64_t count) const {
   return view;
 }
 
+Tensor Tensor::row_of_each(std::int64_t index) const {
+  check(rank_ == 3 && index >= 0 && index < dim(1), "row ", index, " of each block of ", shape_text());
+  Tensor view(static_cast<std::byte*>(data_) + static_cast<std::size_t>(index * dim(2)) * size_of(dtype_), dtype_,
+              {dim(0), dim(2)}, device_);
+  view.row_stride_ = row_stride_;
+  return view;
+}
+
 Tensor Tensor::reshape(std::initializer_list<std::int64_t> shape) const {
   check(contiguous(), "reshape of a strided view ", shape_text());
   Tensor view(data_, dtype_, shape, device_);

@@ -46,6 +46,8 @@ class Tensor {
   [[nodiscard]] Tensor rows(std::int64_t begin, std::int64_t count) const;
   /// Columns [begin, begin + count) of a matrix.
   [[nodiscard]] Tensor columns(std::int64_t begin, std::int64_t count) const;
+  /// Row `index` of every block of a [blocks, rows, columns] view, as a matrix [blocks, columns].
+  [[nodiscard]] Tensor row_of_each(std::int64_t index) const;
   /// The same memory in another shape of as many elements. Needs a contiguous view.
   [[nodiscard]] Tensor reshape(std::initializer_list<std::int64_t> shape) const;
 

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "model/pass.hpp"
+
+namespace lingbot_map {
+
+/// A pre-norm transformer block on x float32 [n, C], in place:
+///     x += projection(attend(qkv(norm1(x))));  x += fc2(gelu(fc1(norm2(x))))
+/// `attend(qkv float32 [n, 3C], out [n, C])` splits the heads and attends; `dtype` is the type of everything between
+/// products.
+template <typename Attend>
+void run_block(Pass& pass, const BlockWeights& weights, DType dtype, const Tensor& x, const Attend& attend) {
+  const Arena::Scope scope(pass.arena);
+  const std::int64_t rows = x.dim(0);
+  const std::int64_t width = x.dim(1);
+  const Tensor normed = pass.arena.allocate(dtype, {rows, width});
+  pass.backend.layer_norm(x, weights.norm1, normed);
+  {
+    const Arena::Scope attention_scope(pass.arena);
+    const Tensor qkv = pass.arena.allocate(DType::f32, {rows, 3 * width});
+    pass.backend.linear(normed, weights.qkv, Activation::none, qkv);
+    attend(qkv, normed);
+    pass.backend.linear(normed, weights.projection, Activation::add_to_target, x);
+  }
+  pass.backend.layer_norm(x, weights.norm2, normed);
+  const Tensor hidden = pass.arena.allocate(dtype, {rows, weights.fc1.weight->out()});
+  pass.backend.linear(normed, weights.fc1, Activation::gelu, hidden);
+  pass.backend.linear(hidden, weights.fc2, Activation::add_to_target, x);
+}
+
+/// How the heads of a block are made.
+[[nodiscard]] inline HeadSplit head_split(const BlockWeights& weights, int heads, std::int64_t width,
+                                          const Rotary& rotary) {
+  return {.heads = heads,
+          .head_dim = static_cast<int>(width / heads),
+          .q_norm = weights.q_norm ? &*weights.q_norm : nullptr,
+          .k_norm = weights.k_norm ? &*weights.k_norm : nullptr,
+          .rotary = rotary};
+}
+
+/// The attention of a block whose frames each see only themselves; x is [frames * tokens, C].
+inline void attend_within_frames(Pass& pass, const BlockWeights& weights, int heads, const Rotary& rotary,
+                                 const Tensor& qkv, const Tensor& out) {
+  const std::int64_t rows = out.dim(0);
+  const std::int64_t width = out.dim(1);
+  const std::int64_t tokens = rows / pass.frames();
+  const Tensor q = pass.arena.allocate(out.dtype(), {rows, width});
+  const Tensor k = pass.arena.allocate(out.dtype(), {rows, width});
+  const Tensor v = pass.arena.allocate(out.dtype(), {rows, width});
+  std::vector<KeyValueTarget> targets;
+  for (std::int64_t frame = 0; frame < pass.frames(); ++frame) {
+    targets.push_back({.patch_keys = k.rows(frame * tokens, tokens), .patch_values = v.rows(frame * tokens, tokens)});
+  }
+  pass.backend.split_heads(qkv, head_split(weights, heads, width, rotary), q, targets);
+  pass.attention.within_frames(q, k, v, static_cast<int>(pass.frames()), heads, out);
+}
+
+}  // namespace lingbot_map

@@ -1,0 +1,59 @@
+#include "model/camera_head.hpp"
+
+#include "model/block.hpp"
+#include "model/positions.hpp"
+
+namespace lingbot_map {
+
+void estimate_cameras(Pass& pass, const Config& config, const CameraWeights& weights, const Tensor& tokens,
+                      const Tensor& pose) {
+  const StageTimer timer(pass.times.camera);
+  const Arena::Scope scope(pass.arena);
+  Backend& backend = pass.backend;
+  const std::int64_t frames = pass.frames();
+  const std::int64_t width = 2 * static_cast<std::int64_t>(config.embed_dim);
+  const std::int64_t kept = pass.camera_cache.frames();
+
+  Rotary rotary;
+  if (config.camera_rope) {
+    const std::vector<float> table = rotary_camera(pass.first_camera_frame, frames);
+    rotary.spatial = pass.arena.allocate(DType::f32, {frames, 64, 2});
+    rotary.interleaved = true;
+    backend.upload(std::as_bytes(std::span(table)), rotary.spatial);
+  }
+  const Tensor x = pass.arena.allocate(DType::f32, {frames, width});
+  backend.layer_norm(tokens, weights.token_norm, x);
+  const Tensor source = pass.arena.allocate(DType::f32, {frames, 9});
+  for (std::int64_t frame = 0; frame < frames; ++frame) {
+    backend.copy(weights.empty_pose.view(DType::f32, {1, 9}), source.rows(frame, 1));
+  }
+  backend.clear(pose);
+  const Tensor embedded = pass.arena.allocate(DType::f32, {frames, width});
+  const Tensor modulation = pass.arena.allocate(DType::f32, {frames, 3 * width});
+  const Tensor y = pass.arena.allocate(DType::f32, {frames, width});
+  const Tensor hidden = pass.arena.allocate(DType::f32, {frames, weights.fc1.weight->out()});
+
+  for (int iteration = 0; iteration < pass.camera_iterations; ++iteration) {
+    backend.linear(iteration == 0 ? source : pose, weights.embed_pose, Activation::none, embedded);
+    backend.silu(embedded, embedded);
+    backend.linear(embedded, weights.modulation, Activation::none, modulation);
+    backend.modulate(x, modulation, y);
+    for (int i = 0; i < config.camera_trunk_depth; ++i) {
+      const BlockWeights& block = weights.blocks[static_cast<std::size_t>(i)];
+      run_block(pass, block, DType::f32, y, [&](const Tensor& qkv, const Tensor& out) {
+        const Tensor q = pass.arena.allocate(DType::f32, {frames, width});
+        const Tensor keys = pass.camera_cache.keys(iteration, i);
+        const Tensor values = pass.camera_cache.values(iteration, i);
+        const KeyValueTarget target{.patch_keys = keys.rows(kept, frames), .patch_values = values.rows(kept, frames)};
+        backend.split_heads(qkv, head_split(block, config.camera_num_heads, width, rotary), q, {&target, 1});
+        pass.attention.over_rows(q, keys.rows(0, kept + frames), values.rows(0, kept + frames), config.camera_num_heads,
+                                 out);
+      });
+    }
+    backend.layer_norm(y, weights.trunk_norm, embedded);
+    backend.linear(embedded, weights.fc1, Activation::gelu, hidden);
+    backend.linear(hidden, weights.fc2, Activation::add_to_target, pose);
+  }
+}
+
+}  // namespace lingbot_map

@@ -1,0 +1,241 @@
+#include "model/weight_loader.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+namespace lingbot_map {
+namespace {
+
+constexpr float kEncoderEpsilon = 1e-6F;
+constexpr float kTrunkEpsilon = 1e-5F;
+
+using Values = std::vector<float>;
+
+class WeightLoader {
+ public:
+  WeightLoader(const Checkpoint& checkpoint, const Config& config, Backend& backend, DType dtype)
+      : checkpoint_(checkpoint), config_(config), backend_(backend), dtype_(dtype) {}
+
+  NetworkWeights load(bool point_head) {
+    NetworkWeights weights;
+    weights.aggregator = aggregator();
+    weights.camera = camera();
+    weights.depth = dpt("depth_head.");
+    if (point_head && config_.has_point_head) weights.points = dpt("point_head.");
+    weights.bytes = bytes_;
+    return weights;
+  }
+
+ private:
+  // ---- Tensors -----------------------------------------------------------------------------------------------------
+  [[nodiscard]] const TensorInfo& info(const std::string& name) const {
+    const TensorInfo* found = checkpoint_.find(name);
+    check(found != nullptr, "tensor ", name, " is in the manifest but not in ", checkpoint_.source());
+    return *found;
+  }
+  [[nodiscard]] bool has(const std::string& name) const { return checkpoint_.find(name) != nullptr; }
+  [[nodiscard]] Values read(const std::string& name) const {
+    const TensorInfo& tensor = info(name);
+    Values values(static_cast<std::size_t>(tensor.elements()));
+    checkpoint_.read(tensor, values);
+    return values;
+  }
+  Buffer upload(std::span<const float> values) {
+    Buffer buffer = backend_.allocate(values.size_bytes());
+    backend_.upload(std::as_bytes(values), buffer.view(DType::f32, {static_cast<std::int64_t>(values.size())}));
+    bytes_ += values.size_bytes();
+    return buffer;
+  }
+  std::shared_ptr<const Matrix> pack(std::span<const float> values, std::int64_t out, DType dtype) {
+    auto matrix = backend_.pack(values, out, static_cast<std::int64_t>(values.size()) / out, dtype);
+    bytes_ += matrix->bytes();
+    return matrix;
+  }
+
+  // ---- Layers ------------------------------------------------------------------------------------------------------
+  Norm norm(const std::string& name, float epsilon) {
+    return {.weight = upload(read(name + ".weight")), .bias = upload(read(name + ".bias")), .epsilon = epsilon};
+  }
+  Linear linear(const std::string& name, DType dtype) {
+    const std::int64_t out = info(name + ".weight").shape.front();
+    return {.weight = pack(read(name + ".weight"), out, dtype), .bias = upload(read(name + ".bias"))};
+  }
+  /// gamma (x W^T + b) as one product.
+  Linear scaled_linear(const std::string& name, const std::string& gamma_name, DType dtype) {
+    const Values gamma = read(gamma_name);
+    Values bias = read(name + ".bias");
+    Values weight = read(name + ".weight");
+    const std::size_t in = weight.size() / gamma.size();
+    for (std::size_t row = 0; row < gamma.size(); ++row) {
+      bias[row] *= gamma[row];
+      for (float& value : std::span(weight).subspan(row * in, in)) value *= gamma[row];
+    }
+    return {.weight = pack(weight, static_cast<std::int64_t>(gamma.size()), dtype), .bias = upload(bias)};
+  }
+  BlockWeights block(const std::string& name, float epsilon, DType dtype) {
+    BlockWeights weights;
+    weights.norm1 = norm(name + "norm1", epsilon);
+    weights.qkv = linear(name + "attn.qkv", dtype);
+    if (has(name + "attn.q_norm.weight")) {
+      weights.q_norm = norm(name + "attn.q_norm", epsilon);
+      weights.k_norm = norm(name + "attn.k_norm", epsilon);
+    }
+    weights.projection = scaled_linear(name + "attn.proj", name + "ls1.gamma", dtype);
+    weights.norm2 = norm(name + "norm2", epsilon);
+    weights.fc1 = linear(name + "mlp.fc1", dtype);
+    weights.fc2 = scaled_linear(name + "mlp.fc2", name + "ls2.gamma", dtype);
+    return weights;
+  }
+  std::vector<BlockWeights> blocks(const std::string& name, int count, float epsilon, DType dtype) {
+    std::vector<BlockWeights> all;
+    all.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) all.push_back(block(name + std::to_string(i) + ".", epsilon, dtype));
+    return all;
+  }
+
+  // ---- Convolutions ------------------------------------------------------------------------------------------------
+  /// Weights [out, in, k, k] with the channel innermost: [out, k, k, in].
+  Values channels_last(const std::string& name) {
+    const std::vector<std::int64_t>& shape = info(name).shape;
+    const auto out = static_cast<std::size_t>(shape[0]);
+    const auto in = static_cast<std::size_t>(shape[1]);
+    const auto taps = static_cast<std::size_t>(shape[2] * shape[3]);
+    const Values source = read(name);
+    Values target(source.size());
+    for (std::size_t o = 0; o < out; ++o) {
+      for (std::size_t i = 0; i < in; ++i) {
+        for (std::size_t t = 0; t < taps; ++t) target[(o * taps + t) * in + i] = source[(o * in + i) * taps + t];
+      }
+    }
+    return target;
+  }
+  Convolution convolution(const std::string& name, int stride, int padding) {
+    const std::vector<std::int64_t>& shape = info(name + ".weight").shape;
+    Convolution result;
+    result.kernel = static_cast<int>(shape[2]);
+    result.stride = stride;
+    result.padding = padding;
+    result.product.weight = pack(channels_last(name + ".weight"), shape[0], dtype_);
+    if (has(name + ".bias")) result.product.bias = upload(read(name + ".bias"));
+    return result;
+  }
+  Linear pointwise(const std::string& name, DType dtype) {
+    return {.weight = pack(read(name + ".weight"), info(name + ".weight").shape[0], dtype),
+            .bias = upload(read(name + ".bias"))};
+  }
+  /// A transposed convolution whose stride is its kernel: weights [in, out, k, k] as a product of [k * k * out, in].
+  Linear expansion(const std::string& name) {
+    const std::vector<std::int64_t>& shape = info(name + ".weight").shape;
+    const auto in = static_cast<std::size_t>(shape[0]);
+    const auto out = static_cast<std::size_t>(shape[1]);
+    const auto taps = static_cast<std::size_t>(shape[2] * shape[3]);
+    const Values source = read(name + ".weight");
+    const Values bias = read(name + ".bias");
+    Values target(source.size());
+    for (std::size_t i = 0; i < in; ++i) {
+      for (std::size_t o = 0; o < out; ++o) {
+        for (std::size_t t = 0; t < taps; ++t) target[(t * out + o) * in + i] = source[(i * out + o) * taps + t];
+      }
+    }
+    Values repeated;
+    for (std::size_t t = 0; t < taps; ++t) repeated.insert(repeated.end(), bias.begin(), bias.end());
+    return {.weight = pack(target, static_cast<std::int64_t>(taps * out), dtype_), .bias = upload(repeated)};
+  }
+
+  // ---- Parts -------------------------------------------------------------------------------------------------------
+  EncoderWeights encoder() {
+    const std::string name = "aggregator.patch_embed.";
+    EncoderWeights weights;
+    weights.patch.weight = pack(channels_last(name + "patch_embed.proj.weight"), config_.embed_dim, dtype_);
+    weights.patch.bias = upload(read(name + "patch_embed.proj.bias"));
+    const auto width = static_cast<std::size_t>(config_.embed_dim);
+    Values positions = read(name + "pos_embed");
+    Values prefix = read(name + "cls_token");
+    for (std::size_t i = 0; i < width; ++i) prefix[i] += positions[i];
+    const Values registers = read(name + "register_tokens");
+    prefix.insert(prefix.end(), registers.begin(), registers.end());
+    weights.prefix = upload(prefix);
+    weights.position_grid.assign(positions.begin() + static_cast<std::ptrdiff_t>(width), positions.end());
+    weights.blocks = blocks(name + "blocks.", config_.encoder_depth, kEncoderEpsilon, dtype_);
+    weights.norm = norm(name + "norm", kEncoderEpsilon);
+    return weights;
+  }
+  AggregatorWeights aggregator() {
+    AggregatorWeights weights;
+    weights.encoder = encoder();
+    weights.frame_blocks = blocks("aggregator.frame_blocks.", config_.depth, kTrunkEpsilon, dtype_);
+    weights.global_blocks = blocks("aggregator.global_blocks.", config_.depth, kTrunkEpsilon, dtype_);
+    weights.special_tokens = special_tokens();
+    return weights;
+  }
+  /// Both files' variants (first frame or not, scale frame or not) combined as TokenVariant has them.
+  Buffer special_tokens() {
+    const Values camera = read("aggregator.camera_token");
+    const Values registers = read("aggregator.register_token");
+    const Values scale = read("aggregator.scale_token");
+    Values table;
+    const auto append = [&](const Values& both, int variant) {
+      const auto half = static_cast<std::ptrdiff_t>(both.size() / 2);
+      table.insert(table.end(), both.begin() + variant * half, both.begin() + (variant + 1) * half);
+    };
+    for (const TokenVariant variant : {TokenVariant::first, TokenVariant::scale, TokenVariant::streamed}) {
+      append(camera, variant == TokenVariant::first ? 0 : 1);
+      append(registers, variant == TokenVariant::first ? 0 : 1);
+      append(scale, variant == TokenVariant::streamed ? 1 : 0);
+    }
+    return upload(table);
+  }
+  CameraWeights camera() {
+    const std::string name = "camera_head.";
+    CameraWeights weights;
+    weights.token_norm = norm(name + "token_norm", kTrunkEpsilon);
+    weights.empty_pose = upload(read(name + "empty_pose_tokens"));
+    weights.embed_pose = linear(name + "embed_pose", DType::f32);
+    weights.modulation = linear(name + "poseLN_modulation.1", DType::f32);
+    weights.blocks = blocks(name + "trunk.", config_.camera_trunk_depth, kTrunkEpsilon, DType::f32);
+    weights.trunk_norm = norm(name + "trunk_norm", kTrunkEpsilon);
+    weights.fc1 = linear(name + "pose_branch.fc1", DType::f32);
+    weights.fc2 = linear(name + "pose_branch.fc2", DType::f32);
+    return weights;
+  }
+  ResidualUnit residual_unit(const std::string& name) {
+    return {.conv1 = convolution(name + ".conv1", 1, 1), .conv2 = convolution(name + ".conv2", 1, 1)};
+  }
+  DptWeights dpt(const std::string& name) {
+    DptWeights weights;
+    weights.norm = norm(name + "norm", kTrunkEpsilon);
+    weights.expand4 = expansion(name + "resize_layers.0");
+    weights.expand2 = expansion(name + "resize_layers.1");
+    weights.reduce = convolution(name + "resize_layers.3", 2, 1);
+    const std::string scratch = name + "scratch.";
+    for (std::size_t level = 0; level < 4; ++level) {
+      const std::string number = std::to_string(level + 1);
+      weights.projects[level] = pointwise(name + "projects." + std::to_string(level), dtype_);
+      weights.adapt[level] = convolution(scratch + "layer" + number + "_rn", 1, 1);
+      const std::string fusion = scratch + "refinenet" + number + ".";
+      if (level < 3) weights.fusion[level].skip = residual_unit(fusion + "resConfUnit1");
+      weights.fusion[level].merge = residual_unit(fusion + "resConfUnit2");
+      weights.fusion[level].out = pointwise(fusion + "out_conv", dtype_);
+    }
+    weights.out1 = convolution(scratch + "output_conv1", 1, 1);
+    weights.out2 = convolution(scratch + "output_conv2.0", 1, 1);
+    weights.out3 = pointwise(scratch + "output_conv2.2", DType::f32);
+    return weights;
+  }
+
+  const Checkpoint& checkpoint_;
+  const Config& config_;
+  Backend& backend_;
+  DType dtype_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+NetworkWeights load_weights(const Checkpoint& checkpoint, const Config& config, Backend& backend, DType dtype,
+                            bool point_head) {
+  return WeightLoader(checkpoint, config, backend, dtype).load(point_head);
+}
+
+}  // namespace lingbot_map

@@ -1,0 +1,108 @@
+#include "golden.hpp"
+
+#include <gtest/gtest.h>
+
+#include "lingbot_map/lingbot_map.hpp"
+
+namespace lingbot_map {
+namespace {
+
+using test::Golden;
+using test::relative_error;
+
+constexpr std::uint64_t kSeed = 1;
+
+/// A whole sequence, every frame's results one after the other.
+struct Sequence {
+  std::vector<float> pose;
+  std::vector<float> depth;
+  std::vector<float> depth_conf;
+  std::vector<float> world_points;
+  std::vector<float> world_points_conf;
+
+  void append(const FrameResult& result) {
+    pose.insert(pose.end(), result.pose_enc.begin(), result.pose_enc.end());
+    depth.insert(depth.end(), result.depth.begin(), result.depth.end());
+    depth_conf.insert(depth_conf.end(), result.depth_conf.begin(), result.depth_conf.end());
+    world_points.insert(world_points.end(), result.world_points.begin(), result.world_points.end());
+    world_points_conf.insert(world_points_conf.end(), result.world_points_conf.begin(), result.world_points_conf.end());
+  }
+};
+
+Sequence run(const Model& model, const SessionOptions& options, const std::vector<Image>& images, std::size_t count) {
+  Session session(model, options);
+  Sequence sequence;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const FrameResult& result : session.push(images.at(i))) sequence.append(result);
+  }
+  for (const FrameResult& result : session.finish()) sequence.append(result);
+  return sequence;
+}
+
+struct Case {
+  const char* name;
+  const char* images;
+  std::size_t frames;
+  SessionOptions options;
+  bool points = false;
+  bool camera_rope = false;
+};
+
+void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
+
+SessionOptions options(int scale_frames, int window, int interval, int iterations) {
+  return {
+      .scale_frames = scale_frames, .window = window, .keyframe_interval = interval, .camera_iterations = iterations};
+}
+
+const Case kCases[] = {
+    {"kf1", "images", 14, options(3, 4, 1, 4)},
+    {"kf3", "images", 20, options(3, 4, 3, 4)},
+    {"it1_sf1", "images", 8, options(1, 3, 1, 1)},
+    {"short", "images", 2, options(3, 4, 1, 4)},
+    {"point", "images", 6, options(3, 4, 1, 4), true},
+    {"sq112", "images112", 5, options(3, 4, 1, 4)},
+    {"camrope", "images", 8, options(3, 4, 1, 4), false, true},
+};
+
+Model tiny_model(const Case& value, DType dtype) {
+  Config config = Config::tiny();
+  config.has_point_head = value.points;
+  config.camera_rope = value.camera_rope;
+  return Model::synthetic(config, kSeed, {.dtype = dtype});
+}
+
+class GoldenCase : public testing::TestWithParam<Case> {
+ protected:
+  /// Runs the case and holds every output that the file has against it.
+  void compare(DType dtype, double bound) {
+    const Case& value = GetParam();
+    Golden golden(LINGBOT_MAP_TEST_DATA "/tiny.safetensors");
+    const Sequence found = run(tiny_model(value, dtype), value.options, golden.images(value.images), value.frames);
+    const std::pair<const char*, const std::vector<float>*> outputs[] = {
+        {"pose_enc", &found.pose},
+        {"depth", &found.depth},
+        {"depth_conf", &found.depth_conf},
+        {"world_points", &found.world_points},
+        {"world_points_conf", &found.world_points_conf}};
+    int compared = 0;
+    for (const auto& [output, values] : outputs) {
+      const std::string name = std::string(value.name) + "." + output;
+      if (!golden.has(name)) continue;
+      const double error = relative_error(*values, golden.floats(name));
+      RecordProperty(output, std::to_string(error));
+      std::printf("%-28s %s %.2e\n", name.c_str(), std::string(name_of(dtype)).c_str(), error);
+      EXPECT_LE(error, bound) << name;
+      ++compared;
+    }
+    EXPECT_EQ(compared, value.points ? 5 : value.camera_rope ? 1 : 3);
+  }
+};
+
+TEST_P(GoldenCase, Float32) { compare(DType::f32, 1e-5); }
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenCase, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace lingbot_map
