@@ -1,0 +1,164 @@
+#include "export/result_writer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "expect_error.hpp"
+#include "file_size_limit.hpp"
+#include "readers.hpp"
+#include "small_frame.hpp"
+
+namespace lingbot_map {
+namespace {
+
+using test::expect_error;
+using test::lines_of;
+using test::read_npz;
+using test::read_ply;
+using test::small_frame;
+using test::small_meta;
+using test::table_of;
+using testing::AllOf;
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+constexpr ResultOptions kAllPoints{{1.5, 1}, false};
+
+TEST(ResultWriter, WritesEveryFileOfARun) {
+  const test::TemporaryFolder folder;
+  ResultWriter writer(folder / "new/run", {{1.5, 2}, true});
+  for (int i = 0; i < 3; ++i) writer.write(small_frame(i), small_meta(i));
+  writer.finish();
+  EXPECT_EQ(writer.frames(), 3);
+  EXPECT_EQ(writer.points(), 12);
+  EXPECT_EQ(writer.frames_without_camera(), 0);
+
+  const auto run = folder / "new/run";
+  const auto trajectory = table_of(run / "trajectory.txt");
+  ASSERT_EQ(trajectory.size(), 3);
+  EXPECT_THAT(trajectory[2],
+              Pointwise(DoubleNear(1e-6), std::vector<double>{0.2, 10, 20, 30, 0, 0.70710678, 0, 0.70710678}));
+  const auto kitti = table_of(run / "poses_kitti.txt");
+  ASSERT_EQ(kitti.size(), 3);
+  EXPECT_THAT(kitti[0], Pointwise(DoubleNear(1e-6), std::vector<double>{0, 0, 1, 10, 0, 1, 0, 20, -1, 0, 0, 30}));
+  const auto intrinsics = table_of(run / "intrinsics.txt");
+  ASSERT_EQ(intrinsics.size(), 3);
+  EXPECT_THAT(intrinsics[1], Pointwise(DoubleNear(1e-6), std::vector<double>{1, 2, 1, 2, 1, 4, 2, 4, 2, 8, 4}));
+  EXPECT_EQ(read_ply(run / "points.ply").vertices.size(), 12);
+  EXPECT_EQ(read_npz(run / "predictions/frame_000002.npz").at("depth").shape, "2,4,1");
+  EXPECT_EQ(read_npz(run / "predictions/meta.npz").at("frame_type").shape, "1,3");
+}
+
+TEST(ResultWriter, ARunThatIsKilledLeavesItsFrames) {
+  const test::TemporaryFolder folder;
+  ResultWriter writer(folder.path(), {{1.5, 1}, true});
+  for (int i = 0; i < 2; ++i) {
+    writer.write(small_frame(i), small_meta(i));
+    // As another program sees the files while this one still has them open.
+    const std::size_t frames = i + 1;
+    EXPECT_EQ(table_of(folder / "trajectory.txt").size(), frames);
+    EXPECT_EQ(table_of(folder / "poses_kitti.txt").size(), frames);
+    EXPECT_EQ(table_of(folder / "intrinsics.txt").size(), frames);
+    EXPECT_EQ(read_ply(folder / "points.ply").vertices.size(), 8 * frames);
+    EXPECT_EQ(read_npz(folder / ("predictions/frame_00000" + std::to_string(i) + ".npz")).size(), 6);
+  }
+}
+
+TEST(ResultWriter, ReplacesTheFilesOfAnEarlierRun) {
+  const test::TemporaryFolder folder;
+  for (const int frames : {3, 1}) {
+    ResultWriter writer(folder.path(), {{1.5, 1}, true});
+    for (int i = 0; i < frames; ++i) writer.write(small_frame(i), small_meta(i));
+    writer.finish();
+  }
+  EXPECT_EQ(table_of(folder / "trajectory.txt").size(), 1);
+  EXPECT_EQ(read_ply(folder / "points.ply").vertices.size(), 8);
+  EXPECT_TRUE(std::filesystem::exists(folder / "predictions/frame_000000.npz"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "predictions/frame_000001.npz"));
+}
+
+TEST(ResultWriter, CountsFramesWithoutACamera) {
+  const test::TemporaryFolder folder;
+  ResultWriter writer(folder.path(), kAllPoints);
+  FrameResult no_pose = small_frame(0);
+  no_pose.pose_enc[0] = std::numeric_limits<float>::quiet_NaN();
+  FrameResult no_view = small_frame(1);
+  no_view.pose_enc[7] = 0;
+  writer.write(no_pose, small_meta(0));
+  writer.write(no_view, small_meta(1));
+  writer.write(small_frame(2), small_meta(2));
+  EXPECT_EQ(writer.frames_without_camera(), 2);
+  EXPECT_EQ(writer.points(), 8);
+  EXPECT_EQ(table_of(folder / "trajectory.txt").size(), 2);
+  EXPECT_EQ(table_of(folder / "poses_kitti.txt").size(), 3);
+  EXPECT_EQ(table_of(folder / "intrinsics.txt").size(), 3);
+}
+
+TEST(ResultWriter, NamesTheFrameWhoseTimeDoesNotAscend) {
+  const test::TemporaryFolder folder;
+  ResultWriter writer(folder.path(), kAllPoints);
+  writer.write(small_frame(0), small_meta(0));
+  FrameMeta meta = small_meta(1);
+  meta.timestamp = 0;
+  expect_error(
+      ErrorCode::input, [&] { writer.write(small_frame(1), meta); },
+      AllOf(HasSubstr("frame 1 (img_1.png): "), HasSubstr("trajectory.txt"), HasSubstr("strictly ascending")));
+}
+
+TEST(ResultWriter, TakesFramesInOrder) {
+  const test::TemporaryFolder folder;
+  ResultWriter writer(folder.path(), kAllPoints);
+  expect_error(
+      ErrorCode::internal, [&] { writer.write(small_frame(1), small_meta(1)); }, HasSubstr("result 1"));
+}
+
+TEST(ResultWriter, RefusesImpossibleOptionsBeforeItTouchesTheFolder) {
+  const test::TemporaryFolder folder;
+  expect_error(
+      ErrorCode::usage,
+      [&] {
+        ResultWriter(folder / "run", {{1.5, 0}, false});
+      },
+      AllOf(HasSubstr("downsample factor 0"), HasSubstr("expected 1 or more")));
+  expect_error(
+      ErrorCode::usage,
+      [&] {
+        ResultWriter(folder / "run", {{std::numeric_limits<double>::quiet_NaN(), 1}, false});
+      },
+      HasSubstr("threshold nan"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+}
+
+TEST(ResultWriter, NamesAFolderOrFileThatCannotBeMade) {
+  const test::TemporaryFolder folder;
+  test::write_content(folder / "file", "");
+  expect_error(
+      ErrorCode::output, [&] { ResultWriter(folder / "file", kAllPoints); }, HasSubstr("is not a folder"));
+  std::filesystem::create_directory(folder / "points.ply");
+  expect_error(
+      ErrorCode::output, [&] { ResultWriter(folder.path(), kAllPoints); }, HasSubstr("points.ply"));
+}
+
+TEST(ResultWriter, AFullDiskLeavesEarlierFramesWhole) {
+  const test::TemporaryFolder folder;
+  ResultWriter writer(folder.path(), kAllPoints);
+  const test::FileSizeLimit limit(1000);
+  int frames = 0;
+  const auto write_until_full = [&] {
+    for (; frames < 100; ++frames) writer.write(small_frame(frames), small_meta(frames));
+  };
+  expect_error(ErrorCode::output, write_until_full, HasSubstr("cannot be written"));
+  ASSERT_GT(frames, 2);
+  EXPECT_EQ(writer.frames(), frames);
+  for (const auto& row : table_of(folder / "trajectory.txt")) EXPECT_EQ(row.size(), 8);
+  for (const auto& row : table_of(folder / "poses_kitti.txt")) EXPECT_EQ(row.size(), 12);
+  EXPECT_EQ(read_ply(folder / "points.ply").vertices.size(), 8 * frames);
+  EXPECT_EQ(read_ply(folder / "points.ply").bytes_after, 0);
+}
+
+}  // namespace
+}  // namespace lingbot_map
