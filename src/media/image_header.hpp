@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -19,18 +20,28 @@ struct ImageSize {
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
-/// What the first bytes of an image file say, before anything is decoded.
+/// What an image file says of itself before anything is decoded.
 struct ImageHeader {
   ImageFormat format = ImageFormat::png;
   std::int64_t width = 0;   ///< as stored, before orientation
   std::int64_t height = 0;  ///< as stored
   int orientation = 1;      ///< EXIF/TIFF tag 274: 1 to 8; 1 where there is none
   /// TIFF only: where in the file the value of the orientation tag is (two bytes); 0 where there is none.
-  std::size_t orientation_offset = 0;
+  std::uint64_t orientation_offset = 0;
+  int max_value = 0;          ///< PNM only: the sample that means white, 1 to 65535
+  bool plain_text = false;    ///< PNM only: samples are written as text
+  bool alpha_unused = false;  ///< BMP only: the fourth byte of a pixel is filling
 };
 
-/// Recognises the format by content and reads size and orientation. Nothing where the bytes are none of the formats, or
-/// end too early. Sizes are as the file claims them: not yet checked against any limit.
-[[nodiscard]] std::optional<ImageHeader> parse_image_header(std::span<const std::uint8_t> file) noexcept;
+/// Random access to a file's bytes. `read` fills `out` from `offset` on; the whole range lies inside the file.
+struct ByteSource {
+  std::uint64_t size = 0;
+  std::function<void(std::uint64_t offset, std::span<std::uint8_t> out)> read;
+};
+
+/// Recognises the format by content and reads size and orientation, jumping over pixels. Nothing where the bytes are
+/// none of the formats, or end too early. Sizes are as the file claims them: not yet checked against any limit. Throws
+/// only what `read` throws.
+[[nodiscard]] std::optional<ImageHeader> parse_image_header(const ByteSource& file);
 
 }  // namespace lingbot_map
