@@ -26,7 +26,7 @@ detail::Sha256Compress fastest() {
 void detail::sha256_compress(std::array<std::uint32_t, 8>& state, const std::byte* data, std::size_t blocks) {
   using std::rotr;
   for (; blocks != 0; --blocks, data += 64) {
-    std::array<std::uint32_t, 64> w;
+    std::array<std::uint32_t, 64> w{};
     for (std::size_t t = 0; t < 16; ++t) w[t] = big_endian(data + 4 * t);
     for (std::size_t t = 16; t < 64; ++t) {
       const std::uint32_t s0 = rotr(w[t - 15], 7) ^ rotr(w[t - 15], 18) ^ (w[t - 15] >> 3);
@@ -71,14 +71,14 @@ std::string Sha256::finish() {
   for (std::size_t i = 0; i < 8; ++i) padding[1 + zeros + i] = static_cast<std::byte>(bits >> (56 - 8 * i));
   update(std::span(padding).first(1 + zeros + 8));
 
-  constexpr std::string_view kDigits = "0123456789abcdef";
+  constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
   for (const std::uint32_t word : state_)
-    for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[word >> shift & 15];
+    for (int shift = 28; shift >= 0; shift -= 4) text += digits[word >> shift & 15];
   return text;
 }
 
-std::optional<std::string> sha256_of_file(const std::filesystem::path& path, std::stop_token stop) {
+std::optional<std::string> sha256_of_file(const std::filesystem::path& path, const std::stop_token& stop) {
   const File file = File::open(path);
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   Sha256 digest;

@@ -27,6 +27,7 @@ class Sha256 {
 
 /// The digest of a file's content, in hexadecimal; nothing if `stop` asked to give up before the end. Holds one
 /// mebibyte of the file at a time. Throws Error(input) when the file cannot be read.
-[[nodiscard]] std::optional<std::string> sha256_of_file(const std::filesystem::path& path, std::stop_token stop = {});
+[[nodiscard]] std::optional<std::string> sha256_of_file(const std::filesystem::path& path,
+                                                        const std::stop_token& stop = {});
 
 }  // namespace lingbot_map

@@ -26,7 +26,7 @@ std::array<std::uint8_t, 3> colour_at(double place) {
   const double position = std::clamp(place, 0.0, 1.0) * (kColours.size() - 1);
   const auto below = std::min(static_cast<std::size_t>(position), kColours.size() - 2);
   const double share = position - static_cast<double>(below);
-  std::array<std::uint8_t, 3> colour;
+  std::array<std::uint8_t, 3> colour{};
   for (std::size_t i = 0; i < 3; ++i)
     colour[i] = static_cast<std::uint8_t>(std::lround(std::lerp(kColours[below][i], kColours[below + 1][i], share)));
   return colour;

@@ -8,7 +8,7 @@ namespace lingbot_map {
 namespace {
 
 void append(std::string& text, double number, std::chars_format format) {
-  std::array<char, 400> digits;  // the largest double has 309 digits before its point
+  std::array<char, 400> digits{};  // the largest double has 309 digits before its point
   const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number, format, 9);
   text.append(digits.data(), result.ptr);
 }

@@ -20,6 +20,7 @@ constexpr std::string_view kHeaderToCount =
     "comment x right, y down, z forward; the unit is the network's own, not metric\n"
     "element vertex ";
 constexpr std::size_t kCountWidth = 12;
+constexpr std::size_t kVertexBytes = 15;
 constexpr std::string_view kHeaderFromCount =
     "\n"
     "property float x\n"
@@ -47,7 +48,8 @@ bool finite(const std::array<float, 3>& point) {
 }  // namespace
 
 std::vector<ColouredPoint> points_of(const FrameResult& result, const Image& image, const PointSelection& selection) {
-  const auto pixels = static_cast<std::size_t>(result.width) * static_cast<std::size_t>(result.height);
+  const auto width = static_cast<std::size_t>(result.width);
+  const std::size_t pixels = width * static_cast<std::size_t>(result.height);
   check(result.depth.size() == pixels && result.depth_conf.size() == pixels && image.width == result.width &&
             image.height == result.height && image.pixels.size() == 3 * pixels,
         "frame ", result.index, ": maps or image are not ", result.width, " x ", result.height);
@@ -61,9 +63,10 @@ std::vector<ColouredPoint> points_of(const FrameResult& result, const Image& ima
   int to_skip = 0;
   for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
     if (!(result.depth_conf[pixel] > selection.conf_threshold)) continue;
-    const auto u = static_cast<double>(pixel % static_cast<std::size_t>(result.width));
-    const auto v = static_cast<double>(pixel / static_cast<std::size_t>(result.width));
-    const auto position = to_float(*world * unproject(intrinsics, u, v, result.depth[pixel]));
+    const std::size_t u = pixel % width;
+    const std::size_t v = pixel / width;
+    const auto position =
+        to_float(*world * unproject(intrinsics, static_cast<double>(u), static_cast<double>(v), result.depth[pixel]));
     if (!finite(position)) continue;
     if (to_skip == 0) {
       const std::uint8_t* rgb = &image.pixels[3 * pixel];
@@ -81,7 +84,6 @@ PlyWriter::PlyWriter(const std::filesystem::path& path) : file_(path), count_off
 
 void PlyWriter::append(std::span<const ColouredPoint> points) {
   if (points.empty()) return;
-  constexpr std::size_t kVertexBytes = 15;
   std::vector<std::byte> vertices(points.size() * kVertexBytes);
   std::byte* out = vertices.data();
   for (const ColouredPoint& point : points) {

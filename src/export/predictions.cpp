@@ -37,7 +37,7 @@ void add_floats(ZipWriter& archive, const std::string& name, std::initializer_li
 
 /// World to camera, [3, 4].
 std::array<float, 12> extrinsic_of(const PoseEncoding& encoding) {
-  std::array<float, 12> extrinsic;
+  std::array<float, 12> extrinsic{};
   extrinsic.fill(std::numeric_limits<float>::quiet_NaN());
   if (const auto world = world_from_camera(encoding)) {
     const Rigid3 camera_from_world = world->inverse();

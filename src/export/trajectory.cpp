@@ -11,8 +11,8 @@ namespace {
 
 /// The time stamp as it is written: in nanoseconds.
 std::int64_t nanoseconds(double seconds, const std::string& file) {
-  constexpr double kLatest = 9e9;  // the year 2255; times a billion it still fits
-  if (!(std::abs(seconds) < kLatest)) {
+  constexpr double latest = 9e9;  // the year 2255; times a billion it still fits
+  if (!(std::abs(seconds) < latest)) {
     fail(ErrorCode::input, file, ": found the time stamp ", seconds, ", expected seconds between -9e9 and 9e9");
   }
   return std::llround(seconds * 1e9);
