@@ -20,7 +20,6 @@ constexpr std::string_view kHeaderToCount =
     "comment x right, y down, z forward; the unit is the network's own, not metric\n"
     "element vertex ";
 constexpr std::size_t kCountWidth = 12;
-constexpr std::size_t kVertexBytes = 15;
 constexpr std::string_view kHeaderFromCount =
     "\n"
     "property float x\n"
@@ -30,6 +29,7 @@ constexpr std::string_view kHeaderFromCount =
     "property uchar green\n"
     "property uchar blue\n"
     "end_header\n";
+constexpr std::size_t kVertexBytes = 15;
 
 std::string count_text(std::int64_t count) {
   const std::string digits = std::to_string(count);
