@@ -100,8 +100,7 @@ class Session::Impl {
     if (finished_) fail(ErrorCode::usage, "a frame after finish(): start a new session");
     if (failed_) fail(ErrorCode::usage, "a frame after a failed one: start a new session");
     const FrameGrid grid(model_->network().config(), frame.width, frame.height);
-    if (!grid_) grid_ = grid;
-    if (frame.width != grid_->width || frame.height != grid_->height) {
+    if (grid_ && (frame.width != grid_->width || frame.height != grid_->height)) {
       fail(ErrorCode::usage, "a frame of ", frame.width, "x", frame.height, " pixels in a session of ", grid_->width,
            "x", grid_->height, ": all frames of a session have one size");
     }
@@ -109,6 +108,7 @@ class Session::Impl {
       fail(ErrorCode::usage, "a frame of ", frame.width, "x", frame.height, " pixels with ", frame.pixels.size(),
            " bytes: expected width * height * 3");
     }
+    grid_ = grid;
   }
 
   std::vector<FrameResult> run_scale_pass() {
