@@ -55,7 +55,7 @@ class Dpt {
     const Tensor y = image(height, width, adapt.product.weight->out());
     const Arena::Scope scope(pass_.arena);
     const Linear& project = weights_.projects[index];
-    const Tensor normed = pass_.arena.allocate(pass_.dtype, {grid_.patches(), tap.dim(1)});
+    const Tensor normed = pass_.arena.allocate(DType::f32, {grid_.patches(), tap.dim(1)});
     backend_.layer_norm(tap, weights_.norm, normed);
     const Tensor projected = pass_.arena.allocate(DType::f32, {grid_.patches(), project.weight->out()});
     backend_.linear(normed, project, Activation::none, projected);

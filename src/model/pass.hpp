@@ -53,7 +53,7 @@ struct Pass {
   const SizeTables& tables;
   StageTimes& times;
 
-  DType dtype = DType::f32;  ///< of products, queries, keys and values
+  DType dtype = DType::f32;  ///< of the products of encoder and aggregator, queries, keys and values
   int camera_iterations = 4;
   Tensor images;                           ///< u8 [frames, height, width, 3]
   std::span<const TokenVariant> variants;  ///< one a frame

@@ -116,12 +116,12 @@ class WeightLoader {
     result.kernel = static_cast<int>(shape[2]);
     result.stride = stride;
     result.padding = padding;
-    result.product.weight = pack(channels_last(name + ".weight"), shape[0], dtype_);
+    result.product.weight = pack(channels_last(name + ".weight"), shape[0], DType::f32);
     if (has(name + ".bias")) result.product.bias = upload(read(name + ".bias"));
     return result;
   }
-  Linear pointwise(const std::string& name, DType dtype) {
-    return {.weight = pack(read(name + ".weight"), info(name + ".weight").shape[0], dtype),
+  Linear pointwise(const std::string& name) {
+    return {.weight = pack(read(name + ".weight"), info(name + ".weight").shape[0], DType::f32),
             .bias = upload(read(name + ".bias"))};
   }
   /// A transposed convolution whose stride is its kernel: weights [in, out, k, k] as a product of [k * k * out, in].
@@ -140,7 +140,7 @@ class WeightLoader {
     }
     Values repeated;
     for (std::size_t t = 0; t < taps; ++t) repeated.insert(repeated.end(), bias.begin(), bias.end());
-    return {.weight = pack(target, static_cast<std::int64_t>(taps * out), dtype_), .bias = upload(repeated)};
+    return {.weight = pack(target, static_cast<std::int64_t>(taps * out), DType::f32), .bias = upload(repeated)};
   }
 
   // ---- Parts -------------------------------------------------------------------------------------------------------
@@ -211,16 +211,16 @@ class WeightLoader {
     const std::string scratch = name + "scratch.";
     for (std::size_t level = 0; level < 4; ++level) {
       const std::string number = std::to_string(level + 1);
-      weights.projects[level] = pointwise(name + "projects." + std::to_string(level), dtype_);
+      weights.projects[level] = pointwise(name + "projects." + std::to_string(level));
       weights.adapt[level] = convolution(scratch + "layer" + number + "_rn", 1, 1);
       const std::string fusion = scratch + "refinenet" + number + ".";
       if (level < 3) weights.fusion[level].skip = residual_unit(fusion + "resConfUnit1");
       weights.fusion[level].merge = residual_unit(fusion + "resConfUnit2");
-      weights.fusion[level].out = pointwise(fusion + "out_conv", dtype_);
+      weights.fusion[level].out = pointwise(fusion + "out_conv");
     }
     weights.out1 = convolution(scratch + "output_conv1", 1, 1);
     weights.out2 = convolution(scratch + "output_conv2.0", 1, 1);
-    weights.out3 = pointwise(scratch + "output_conv2.2", DType::f32);
+    weights.out3 = pointwise(scratch + "output_conv2.2");
     return weights;
   }
 

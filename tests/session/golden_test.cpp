@@ -101,6 +101,8 @@ class GoldenCase : public testing::TestWithParam<Case> {
 
 TEST_P(GoldenCase, Float32) { compare(DType::f32, 1e-5); }
 
+TEST_P(GoldenCase, Bfloat16) { compare(DType::bf16, 3e-2); }
+
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenCase, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
