@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iostream>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
@@ -10,11 +11,24 @@ namespace lingbot_map {
 
 namespace {
 
+/// imdecode writes the exceptions that it swallows to std::cerr: not while this lives.
+class SilentCerr {
+ public:
+  SilentCerr() { std::cerr.setstate(std::ios::failbit); }
+  ~SilentCerr() { std::cerr.clear(before_); }
+  SilentCerr(const SilentCerr&) = delete;
+  SilentCerr& operator=(const SilentCerr&) = delete;
+
+ private:
+  std::ios::iostate before_ = std::cerr.rdstate();
+};
+
 cv::Mat decode(std::span<const std::uint8_t> file, const ImageHeader& header, const std::string& name) {
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, const_cast<std::uint8_t*>(file.data()));
   cv::Mat mat;
   std::string reason;
   try {
+    const SilentCerr silent;
     mat = cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
   } catch (const cv::Exception& error) {
     reason = ": " + error.err;

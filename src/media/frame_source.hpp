@@ -16,10 +16,10 @@ struct SourceOptions {
   int image_size = 518;  ///< pixels, a multiple of patch_size
   int patch_size = 14;   ///< pixels
   PreprocessMode mode = PreprocessMode::crop;
-  double fps = 10;                      ///< video only: frames taken per second of video; never more than it has
-  std::optional<std::int64_t> first_k;  ///< only the first k frames, counted before `stride`
-  std::int64_t stride = 1;              ///< every n-th frame
-  bool rotate_clockwise_90 = false;     ///< images are then turned as stored, without EXIF
+  double fps = 10;  ///< video only: frames taken per second of video; never more than it has
+  std::optional<std::int64_t> first_k = std::nullopt;  ///< only the first k frames, counted before `stride`
+  std::int64_t stride = 1;                             ///< every n-th frame
+  bool rotate_clockwise_90 = false;                    ///< images are then turned as stored, without EXIF
 
   /// Throws Error(usage) that names the option.
   void validate() const;

@@ -38,6 +38,10 @@ ImageHeader read_header(const File& file) {
     fail(ErrorCode::input, file.name(), ": the header claims ", width, " x ", height,
          " pixels, more than the limit of ", kMaxImagePixels, "; if that is true, make the image smaller first");
   }
+  if (file.size() < header->least_bytes) {
+    fail(ErrorCode::input, file.name(), ": the ", name_of(header->format), " is cut off: ", file.size(),
+         " bytes, expected at least ", header->least_bytes);
+  }
   return *header;
 }
 

@@ -1,9 +1,11 @@
 #include "media/image_header.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace lingbot_map {
 
@@ -153,7 +155,8 @@ std::optional<ImageHeader> parse_jpeg(const ByteSource& file) {
 std::optional<ImageHeader> parse_webp(const ByteSource& file) {
   Cursor at(file);
   at.big_endian(false);
-  ImageHeader header{.format = ImageFormat::webp};
+  constexpr std::uint64_t kSmallest = 32;  // below that OpenCV does not look at it
+  ImageHeader header{.format = ImageFormat::webp, .least_bytes = std::max<std::uint64_t>(8ULL + at.u32(4), kSmallest)};
   if (at.holds(12, "VP8 ")) {
     header.width = at.u16(26) & 0x3fffU;
     header.height = at.u16(28) & 0x3fffU;
@@ -183,6 +186,8 @@ std::optional<ImageHeader> parse_webp(const ByteSource& file) {
 std::optional<ImageHeader> parse_bmp(const ByteSource& file) {
   Cursor at(file);
   at.big_endian(false);
+  constexpr std::uint32_t kUncompressed = 0;
+  constexpr std::uint32_t kBitFields = 3;
   ImageHeader header{.format = ImageFormat::bmp};
   if (at.u32(14) == 12) {
     header.width = at.u16(18);
@@ -190,9 +195,14 @@ std::optional<ImageHeader> parse_bmp(const ByteSource& file) {
   } else {
     header.width = static_cast<std::int32_t>(at.u32(18));
     header.height = std::llabs(static_cast<std::int32_t>(at.u32(22)));  // negative: rows from the top
-    header.alpha_unused = at.u32(30) == 0;                              // no bit fields
+    const std::uint32_t compression = at.u32(30);
+    header.alpha_unused = compression == kUncompressed;
+    if (compression == kUncompressed || compression == kBitFields) {
+      const std::uint64_t row_bytes = (static_cast<std::uint64_t>(header.width) * at.u16(28) + 31) / 32 * 4;
+      header.least_bytes = at.u32(10) + row_bytes * static_cast<std::uint64_t>(header.height);
+    }
   }
-  if (!at.ok()) return std::nullopt;
+  if (!at.ok() || header.width < 0) return std::nullopt;
   return header;
 }
 
@@ -228,11 +238,18 @@ std::optional<ImageHeader> parse_pnm(const ByteSource& file) {
     }
   }
   if (!at.ok() || numbers[2] < 1 || numbers[2] > 65'535) return std::nullopt;
-  return ImageHeader{.format = ImageFormat::pnm,
+  ImageHeader header{.format = ImageFormat::pnm,
                      .width = numbers[0],
                      .height = numbers[1],
                      .max_value = static_cast<int>(numbers[2]),
                      .plain_text = kind <= '3'};
+  if (!header.plain_text) {
+    const std::int64_t row_samples = kind == '6' ? 3 * numbers[0] : numbers[0];
+    const std::int64_t row_bytes = kind == '4' ? (numbers[0] + 7) / 8 : row_samples * (numbers[2] > 255 ? 2 : 1);
+    const bool plausible = numbers[1] < 1 || row_bytes < std::numeric_limits<std::int64_t>::max() / 4 / numbers[1];
+    if (plausible) header.least_bytes = position + 1 + static_cast<std::uint64_t>(row_bytes * numbers[1]);
+  }
+  return header;
 }
 
 std::optional<ImageHeader> parse_jpeg2000(const ByteSource& file) {

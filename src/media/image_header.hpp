@@ -28,6 +28,8 @@ struct ImageHeader {
   int orientation = 1;      ///< EXIF/TIFF tag 274: 1 to 8; 1 where there is none
   /// TIFF only: where in the file the value of the orientation tag is (two bytes); 0 where there is none.
   std::uint64_t orientation_offset = 0;
+  /// Bytes that the file has if it is whole, as far as the header tells; 0 where it does not.
+  std::uint64_t least_bytes = 0;
   int max_value = 0;          ///< PNM only: the sample that means white, 1 to 65535
   bool plain_text = false;    ///< PNM only: samples are written as text
   bool alpha_unused = false;  ///< BMP only: the fourth byte of a pixel is filling

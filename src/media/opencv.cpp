@@ -1,5 +1,6 @@
 #include "media/opencv.hpp"
 
+#include <cstdlib>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgproc.hpp>
@@ -9,6 +10,8 @@ namespace lingbot_map {
 void silence_opencv() {
   static const bool done = [] {
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    constexpr int kKeepWhatIsSet = 0;
+    setenv("OPENCV_FFMPEG_LOGLEVEL", "-8", kKeepWhatIsSet);  // AV_LOG_QUIET
     return true;
   }();
   static_cast<void>(done);

@@ -9,7 +9,8 @@ class Mat;
 /// What the sources of this room that call OpenCV share; no other header of the room names it.
 namespace lingbot_map {
 
-/// OpenCV's own lines on standard error would stand beside our one: this turns them off.
+/// Turns off the log lines of OpenCV and FFmpeg, which would stand on standard error beside our one message. Whoever
+/// wants FFmpeg's sets OPENCV_FFMPEG_LOGLEVEL, which is respected.
 void silence_opencv();
 
 /// An owned RGB copy of an 8-bit BGR matrix.

@@ -41,13 +41,15 @@ void PreprocessOptions::validate() const {
   }
 }
 
-PixelIntrinsics PreprocessGeometry::to_original(const PixelIntrinsics& processed) const noexcept {
+OriginalPixels PreprocessGeometry::original_pixels() const noexcept {
   const double scale_x = static_cast<double>(original_width) / resized_width;
   const double scale_y = static_cast<double>(original_height) / resized_height;
-  return {.fx = processed.fx * scale_x,
-          .fy = processed.fy * scale_y,
-          .cx = (processed.cx - offset_x) * scale_x,
-          .cy = (processed.cy - offset_y) * scale_y};
+  return {.width = original_width,
+          .height = original_height,
+          .scale_x = scale_x,
+          .scale_y = scale_y,
+          .offset_x = -offset_x * scale_x,
+          .offset_y = -offset_y * scale_y};
 }
 
 double PreprocessGeometry::cropped_share() const noexcept {

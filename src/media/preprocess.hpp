@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "geometry/camera.hpp"
 #include "lingbot_map/types.hpp"
 #include "media/image_header.hpp"
 
@@ -26,15 +27,6 @@ struct PreprocessOptions {
   void validate() const;
 };
 
-/// Focal lengths and principal point in pixels, measured from the left and upper edge of the image: the centre of an
-/// image W wide is W/2.
-struct PixelIntrinsics {
-  double fx = 0;
-  double fy = 0;
-  double cx = 0;
-  double cy = 0;
-};
-
 /// Where the pixels of a network input come from: original -> resized -> placed at an offset in the output, where what
 /// lies outside is cut away and what stays uncovered is white.
 struct PreprocessGeometry {
@@ -47,8 +39,8 @@ struct PreprocessGeometry {
   int width = 0;     ///< pixels of the output: the network input
   int height = 0;
 
-  /// The camera of the original image that has `processed` as its camera after preprocessing.
-  [[nodiscard]] PixelIntrinsics to_original(const PixelIntrinsics& processed) const noexcept;
+  /// How the output lies in the original image.
+  [[nodiscard]] OriginalPixels original_pixels() const noexcept;
   /// Share of the resized height that is cut away: 0 to 1.
   [[nodiscard]] double cropped_share() const noexcept;
   friend bool operator==(const PreprocessGeometry&, const PreprocessGeometry&) = default;

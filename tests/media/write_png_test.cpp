@@ -1,0 +1,51 @@
+#include "media/write_png.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <opencv2/imgcodecs.hpp>
+#include <vector>
+
+#include "encoders.hpp"
+#include "expect_error.hpp"
+#include "file_size_limit.hpp"
+#include "media/image.hpp"
+#include "temporary_folder.hpp"
+
+namespace lingbot_map {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(WritePng, ComesBackAsItWas) {
+  const test::TemporaryFolder folder;
+  const Image image = test::noise_image(33, 21);
+  write_png(folder / "x.png", image);
+  EXPECT_EQ(decode_image(folder / "x.png").pixels, image.pixels);
+}
+
+TEST(WritePng, SixteenBits) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::uint16_t> pixels = {0, 1, 255, 256, 1000, 65535};
+  write_png16(folder / "x.png", 3, 2, pixels);
+  const cv::Mat read = cv::imread((folder / "x.png").string(), cv::IMREAD_UNCHANGED);
+  ASSERT_EQ(read.type(), CV_16UC1);
+  EXPECT_EQ(std::vector<std::uint16_t>(read.begin<std::uint16_t>(), read.end<std::uint16_t>()), pixels);
+}
+
+TEST(WritePng, FailuresNameTheFile) {
+  const test::TemporaryFolder folder;
+  const Image image = test::noise_image(64, 64);
+  test::expect_error(
+      ErrorCode::output, [&] { write_png(folder.path() / "no" / "x.png", image); }, HasSubstr("x.png"));
+  std::filesystem::create_directory(folder / "y.png");
+  test::expect_error(
+      ErrorCode::output, [&] { write_png(folder / "y.png", image); }, HasSubstr("y.png"));
+  const test::FileSizeLimit limit(4096);
+  test::expect_error(
+      ErrorCode::output, [&] { write_png(folder / "z.png", image); }, HasSubstr("z.png"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "z.png"));
+}
+
+}  // namespace
+}  // namespace lingbot_map
