@@ -16,11 +16,11 @@ namespace lingbot_map {
 struct ModelOptions {
   Device device = Device::cpu();
   /// Type of weights and of matrix products; unset: fp32 on the CPU, bf16 on a GPU of compute capability 8 or more.
-  std::optional<DType> dtype;
+  std::optional<DType> dtype{};
   /// Threads of the CPU back end; 0: one for each processor this process may use.
   int threads = 0;
   /// For files that carry no configuration and whose shapes do not tell it.
-  std::optional<Config> config;
+  std::optional<Config> config{};
   /// Loads the point head where the file has one; then every result has world points.
   bool point_head = true;
 };

@@ -14,6 +14,7 @@ int available_processors() {
 
 // Operations of one frame follow each other within microseconds: a short spin saves a sleep and a wake for each.
 constexpr int kSpins = 2000;
+constexpr std::uint32_t kOpen = 0x80000000U;
 
 inline void pause() {
 #if defined(__x86_64__)
@@ -45,20 +46,37 @@ void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::
     for (std::int64_t i = 0; i < count; ++i) body(i, 0);
     return;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    body_ = &body;
-    count_ = count;
-    error_ = nullptr;
-    next_.store(0);
-    running_.store(static_cast<int>(workers_.size()));
-    generation_.fetch_add(1);
+  body_ = &body;
+  count_ = count;
+  error_ = nullptr;
+  next_.store(0, std::memory_order_relaxed);
+  gate_.store(kOpen);
+  generation_.fetch_add(1);
+  if (sleepers_.load() > 0) {
+    {
+      const std::lock_guard lock(mutex_);
+    }  // a thread on its way to sleep has seen the new generation, or sleeps by now
+    wake_.notify_all();
   }
-  wake_.notify_all();
   run_indices(0);
-  while (running_.load(std::memory_order_acquire) != 0) pause();
+  gate_.fetch_and(~kOpen);
+  for (int spin = 0; gate_.load(std::memory_order_acquire) != 0; ++spin) {
+    if (spin < kSpins) {
+      pause();
+    } else {
+      std::this_thread::yield();
+    }
+  }
   body_ = nullptr;
   if (error_) std::rethrow_exception(error_);
+}
+
+bool ThreadPool::join_loop() {
+  std::uint32_t gate = gate_.load();
+  while ((gate & kOpen) != 0) {
+    if (gate_.compare_exchange_weak(gate, gate + 1)) return true;
+  }
+  return false;
 }
 
 void ThreadPool::run_indices(int thread) {
@@ -77,19 +95,19 @@ void ThreadPool::run_indices(int thread) {
 
 void ThreadPool::work(int thread) {
   std::uint64_t seen = 0;
-  for (;;) {
+  while (!stop_) {
     for (int spin = 0; spin < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spin) pause();
-    if (generation_.load(std::memory_order_acquire) == seen) {
+    if (generation_.load() == seen) {
       std::unique_lock lock(mutex_);
+      sleepers_.fetch_add(1);
       wake_.wait(lock, [&] { return generation_.load() != seen; });
+      sleepers_.fetch_sub(1);
     }
     seen = generation_.load(std::memory_order_acquire);
-    {
-      const std::lock_guard lock(mutex_);
-      if (stop_) return;
+    if (join_loop()) {
+      run_indices(thread);
+      gate_.fetch_sub(1, std::memory_order_release);
     }
-    run_indices(thread);
-    running_.fetch_sub(1, std::memory_order_release);
   }
 }
 

@@ -11,7 +11,8 @@
 namespace lingbot_map {
 
 /// A fixed set of threads that share the indices of a loop. Which thread takes which index is not fixed, so a body must
-/// give the same result whoever runs it.
+/// give the same result whoever runs it. A loop waits only for threads that have joined it: on a busy machine a thread
+/// that sleeps through it costs nothing.
 class ThreadPool {
  public:
   /// `threads` includes the caller of parallel_for; 0 takes the number of processors this process may use.
@@ -30,18 +31,20 @@ class ThreadPool {
  private:
   void work(int thread);
   void run_indices(int thread);
+  [[nodiscard]] bool join_loop();
 
   std::vector<std::thread> workers_;
   std::mutex callers_;
-  std::mutex mutex_;
+  std::mutex mutex_;  ///< of generation_ and stop_ when a thread goes to sleep, and of error_
   std::condition_variable wake_;
   std::atomic<std::uint64_t> generation_{0};
-  std::atomic<int> running_{0};
+  std::atomic<int> sleepers_{0};
+  std::atomic<std::uint32_t> gate_{0};  ///< the open bit, and the number of workers inside
   std::atomic<std::int64_t> next_{0};
   std::int64_t count_ = 0;
   const std::function<void(std::int64_t, int)>* body_ = nullptr;
   std::exception_ptr error_;
-  bool stop_ = false;
+  std::atomic<bool> stop_{false};
 };
 
 }  // namespace lingbot_map

@@ -61,6 +61,34 @@ PassResult StreamState::run(Role role, const Tensor& images, Arena& arena, Stage
   return result;
 }
 
+void StreamState::prefill(std::int64_t keyframes) {
+  const TwoStreamCache::Layout& layout = cache_.layout();
+  const std::int64_t model_patch = cache_.visible().first_token;
+  const std::int64_t model_special = cache_.visible().end() - layout.special_tokens;
+  for (std::int64_t i = 0; i < keyframes; ++i) {
+    const FrameSpan span = cache_.begin_frame(FrameRole::keyframe);
+    store_.prepare(cache_.visible());
+    camera_.prepare(1);
+    for (int layer = 0; layer < store_.shape().layers; ++layer) {
+      for (const Tensor& plane : {store_.keys(layer), store_.values(layer)}) {
+        backend_.copy(plane.rows(model_patch, layout.patches_per_frame),
+                      plane.rows(span.patch_token, layout.patches_per_frame));
+        backend_.copy(plane.rows(model_special, layout.special_tokens),
+                      plane.rows(span.special_token, layout.special_tokens));
+      }
+    }
+    for (int iteration = 0; iteration < options_.camera_iterations; ++iteration) {
+      for (int block = 0; block < network_.config().camera_trunk_depth; ++block) {
+        for (const Tensor& plane : {camera_.keys(iteration, block), camera_.values(iteration, block)}) {
+          backend_.copy(plane.rows(0, 1), plane.rows(camera_.frames(), 1));
+        }
+      }
+    }
+    camera_.commit(1);
+    cache_.commit();
+  }
+}
+
 std::size_t StreamState::slot_bytes() const noexcept {
   return static_cast<std::size_t>(cache_.slot_tokens()) * store_.bytes_per_token();
 }

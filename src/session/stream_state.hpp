@@ -23,6 +23,10 @@ class StreamState {
   /// keyframes are kept, the others leave no trace. Results lie in `arena`, which is at least `arena_bytes` large.
   [[nodiscard]] PassResult run(Role role, const Tensor& images, Arena& arena, StageTimes& times);
 
+  /// For measurements: leaves the caches as if `keyframes` more frames had been kept, with keys and values that are
+  /// copies of the last scale frame's. Needs the scale frames.
+  void prefill(std::int64_t keyframes);
+
   [[nodiscard]] const TwoStreamCache& cache() const noexcept { return cache_; }
   [[nodiscard]] std::size_t bytes_in_use() const noexcept { return store_.bytes_in_use() + camera_.bytes_in_use(); }
   /// Bytes of all slots, and those that a kept frame adds for ever.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace lingbot_map::cpu {
 namespace {
@@ -13,17 +12,19 @@ constexpr int kBlockRows = 168;
 constexpr int kBlockColumns = 512;
 constexpr int kRowGranule = 12;
 
+// Multiply-adds that take less time than sharing them out.
+constexpr std::int64_t kSmallProduct = 1 << 18;
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 int elements_per_unit(DType dtype) { return dtype == DType::bf16 ? 2 : 1; }
 
 /// One thread's block of A and its sums, kept between calls.
 struct Workspace {
-  std::vector<std::uint32_t> a;
-  Buffer sums;
+  Buffer a = Buffer::allocate_cpu(std::size_t{kBlockRows} * kBlockUnits * sizeof(float));
+  Buffer sums = Buffer::allocate_cpu(std::size_t{kBlockRows} * kBlockColumns * sizeof(float));
   static Workspace& mine() {
-    thread_local Workspace workspace{std::vector<std::uint32_t>(std::size_t{kBlockRows} * kBlockUnits),
-                                     Buffer::allocate_cpu(std::size_t{kBlockRows} * kBlockColumns * sizeof(float))};
+    thread_local Workspace workspace;
     return workspace;
   }
 };
@@ -70,7 +71,7 @@ void multiply(const Kernels& kernels, ThreadPool& threads, const RowSource& sour
       std::clamp<std::int64_t>(ceil_div(weights.panels, wanted), 1, kBlockColumns / width);
   const std::int64_t column_blocks = ceil_div(weights.panels, block_panels);
 
-  threads.parallel_for(row_blocks * column_blocks, [&](std::int64_t task, int) {
+  const auto run_block = [&](std::int64_t task, int) {
     const std::int64_t row = task / column_blocks * block_rows;
     const std::int64_t panel = task % column_blocks * block_panels;
     if (row >= rows) return;
@@ -82,10 +83,10 @@ void multiply(const Kernels& kernels, ThreadPool& threads, const RowSource& sour
     for (std::int64_t unit = 0; unit < weights.units; unit += kBlockUnits) {
       const int units = static_cast<int>(std::min<std::int64_t>(kBlockUnits, weights.units - unit));
       if (weights.dtype == DType::bf16) {
-        source.pack(row, count, unit * per_unit, units * per_unit, reinterpret_cast<bf16*>(workspace.a.data()),
+        source.pack(row, count, unit * per_unit, units * per_unit, static_cast<bf16*>(workspace.a.data()),
                     kBlockUnits * 2);
       } else {
-        source.pack(row, count, unit, units, reinterpret_cast<float*>(workspace.a.data()), kBlockUnits);
+        source.pack(row, count, unit, units, static_cast<float*>(workspace.a.data()), kBlockUnits);
       }
       const ProductBlock block{.a = workspace.a.data(),
                                .a_stride = kBlockUnits,
@@ -111,7 +112,13 @@ void multiply(const Kernels& kernels, ThreadPool& threads, const RowSource& sour
         .columns = static_cast<int>(std::min<std::int64_t>(std::int64_t{panels} * width, weights.out - column)),
         .epilogue = target.epilogue};
     (target.dtype == DType::bf16 ? kernels.epilogue_to_bf16 : kernels.epilogue_to_f32)(finish);
-  });
+  };
+  const std::int64_t tasks = row_blocks * column_blocks;
+  if (rows * weights.units * weights.out < kSmallProduct) {
+    for (std::int64_t task = 0; task < tasks; ++task) run_block(task, 0);
+  } else {
+    threads.parallel_for(tasks, run_block);
+  }
 }
 
 MatrixRows::MatrixRows(const Kernels& kernels, const Tensor& x) : kernels_(kernels), x_(x) {
