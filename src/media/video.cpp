@@ -84,19 +84,23 @@ class Capture {
   }
 
   void open_camera(int number) {
-    if (!capture_.open(number)) {
+    const int backend = preferred(cv::videoio_registry::getCameraBackends(), cv::CAP_V4L2);
+    if (!capture_.open(number, backend)) {
       fail(ErrorCode::input, "camera ", number, ": cannot be opened; is it connected, and free for this user?");
     }
     capture_.set(cv::CAP_PROP_BUFFERSIZE, 1);  // frames as fresh as possible
   }
 
   void open_file(const std::string& source) {
-    const auto backends = cv::videoio_registry::getStreamBackends();
-    const bool ffmpeg = std::find(backends.begin(), backends.end(), cv::CAP_FFMPEG) != backends.end();
-    if (!capture_.open(source, ffmpeg ? cv::CAP_FFMPEG : cv::CAP_ANY)) {
+    if (!capture_.open(source, preferred(cv::videoio_registry::getStreamBackends(), cv::CAP_FFMPEG))) {
       fail(ErrorCode::input, source,
            ": cannot be opened as a video: damaged, cut off, not a video, or of a codec that OpenCV lacks here");
     }
+  }
+
+  /// Left to itself, OpenCV asks every back end it has, and some are slow or loud about what is not theirs.
+  static int preferred(const std::vector<cv::VideoCaptureAPIs>& backends, cv::VideoCaptureAPIs wish) {
+    return std::find(backends.begin(), backends.end(), wish) != backends.end() ? wish : cv::CAP_ANY;
   }
 
   double clock_seconds() {
