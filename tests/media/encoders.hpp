@@ -1,8 +1,15 @@
 #pragma once
 
+// jpeglib.h uses what <cstdio> declares
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
 #include <png.h>
 
+#include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
@@ -81,6 +88,35 @@ inline std::string png_file(PngParts parts) {
   png_set_rows(png, info, rows.data());
   png_write_png(png, info, PNG_TRANSFORM_IDENTITY, nullptr);
   png_destroy_write_struct(&png, &info);
+  return file;
+}
+
+/// A JPEG of one colour in CMYK, inks inverted as image editors store them.
+inline std::string cmyk_jpeg_file(int width, int height, const std::array<std::uint8_t, 4>& inverted) {
+  jpeg_compress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&jpeg, &bytes, &size);
+  jpeg.image_width = static_cast<JDIMENSION>(width);
+  jpeg.image_height = static_cast<JDIMENSION>(height);
+  jpeg.input_components = 4;
+  jpeg.in_color_space = JCS_CMYK;
+  jpeg_set_defaults(&jpeg);
+  jpeg_set_quality(&jpeg, 100, TRUE);
+  jpeg_start_compress(&jpeg, TRUE);
+  std::vector<std::uint8_t> row;
+  for (int x = 0; x < width; ++x) row.insert(row.end(), inverted.begin(), inverted.end());
+  for (int y = 0; y < height; ++y) {
+    JSAMPROW samples = row.data();
+    jpeg_write_scanlines(&jpeg, &samples, 1);
+  }
+  jpeg_finish_compress(&jpeg);
+  jpeg_destroy_compress(&jpeg);
+  std::string file(reinterpret_cast<char*>(bytes), size);
+  std::free(bytes);
   return file;
 }
 

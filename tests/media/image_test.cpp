@@ -142,6 +142,21 @@ TEST_F(DecodeImage, BmpWithoutBitFieldsHasNoAlpha) {
   EXPECT_EQ(pixel(decode("x.bmp", file), 1, 1), (std::vector<std::uint8_t>{10, 20, 30}));
 }
 
+TEST_F(DecodeImage, InksBecomeLight) {
+  const Image white = decode("white.jpg", test::cmyk_jpeg_file(8, 8, {255, 255, 255, 255}));
+  EXPECT_EQ(pixel(white, 3, 3), (std::vector<std::uint8_t>{255, 255, 255}));
+  const Image dark = decode("dark.jpg", test::cmyk_jpeg_file(8, 8, {255, 128, 0, 100}));
+  EXPECT_EQ(pixel(dark, 3, 3), (std::vector<std::uint8_t>{100, 50, 0}));
+}
+
+TEST_F(DecodeImage, AJpegWhosePixelsWereInventedIsBad) {
+  const std::string whole = encoded(".jpg", noise_image(80, 60));
+  const std::string cut_but_closed = whole.substr(0, whole.size() / 2) + "\xff\xd9";
+  test::expect_error(
+      ErrorCode::input, [&] { (void)decode("half.jpg", cut_but_closed); },
+      AllOf(HasSubstr("half.jpg"), HasSubstr("damaged or cut off")));
+}
+
 TEST_F(DecodeImage, EveryOrientationOfEveryFormatThatHasOne) {
   const Image stored = noise_image(37, 34);
   for (int orientation = 1; orientation <= 8; ++orientation) {
