@@ -46,7 +46,7 @@ cv::Mat to_8_bits(const cv::Mat& mat, int white) {
   cv::Mat scaled(mat.size(), CV_MAKETYPE(CV_8U, mat.channels()));
   const int samples = mat.cols * mat.channels();
   for (int y = 0; y < mat.rows; ++y) {
-    std::uint8_t* out = scaled.ptr<std::uint8_t>(y);
+    auto* out = scaled.ptr<std::uint8_t>(y);
     for (int i = 0; i < samples; ++i) {
       const std::int64_t value = mat.depth() == CV_16U ? mat.ptr<std::uint16_t>(y)[i] : mat.ptr<std::uint8_t>(y)[i];
       out[i] = static_cast<std::uint8_t>(std::min<std::int64_t>((value * 510 + white) / (2 * white), 255));

@@ -47,8 +47,8 @@ Weights make_weights(int in, int out, int first, int count) {
   std::vector<double> exact;
   for (int o = first; o < first + count; ++o) {
     const double centre = (o + 0.5) * scale;
-    const int begin = std::max(static_cast<int>(centre - support + 0.5), 0);
-    const int end = std::min(static_cast<int>(centre + support + 0.5), in);
+    const int begin = std::max(static_cast<int>(std::floor(centre - support + 0.5)), 0);
+    const int end = std::min(static_cast<int>(std::floor(centre + support + 0.5)), in);
     exact.clear();
     double sum = 0;
     for (int i = begin; i < end; ++i) {
@@ -71,7 +71,7 @@ std::uint8_t to_sample(std::int32_t sum) noexcept {
 template <std::size_t kLanes>
 [[gnu::always_inline]] inline void weighted_sum(const std::uint8_t* in, std::size_t in_step,
                                                 const std::int32_t* weights, int count, std::uint8_t* out) noexcept {
-  std::array<std::int32_t, kLanes> sums;
+  std::array<std::int32_t, kLanes> sums{};
   sums.fill(kHalf);
   for (int i = 0; i < count; ++i, in += in_step) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += weights[i] * in[lane];
@@ -98,7 +98,7 @@ void interleave(const std::uint8_t* in, std::size_t width, std::size_t rows, std
                                                const Weights& weights, std::uint8_t* out) {
   const std::size_t out_width = weights.ranges.size();
   std::vector<std::uint8_t> blocks(in_width * kBlock);
-  std::array<std::uint8_t, kBlock> sums;
+  std::array<std::uint8_t, kBlock> sums{};
   for (std::size_t first = 0; first < rows; first += kRows) {
     const std::size_t some = std::min(kRows, rows - first);
     interleave(in + first * in_width * 3, in_width, some, blocks.data());
