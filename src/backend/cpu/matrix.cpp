@@ -7,8 +7,8 @@ namespace lingbot_map::cpu {
 namespace {
 
 // Sized for 1 MiB of second-level cache: a block of A, the sums, and one panel of B that stays in the first level.
-constexpr int kBlockUnits = 256;
-constexpr int kBlockRows = 168;
+constexpr int kBlockUnits = 384;
+constexpr int kBlockRows = 240;
 constexpr int kBlockColumns = 512;
 constexpr int kRowGranule = 12;
 
