@@ -27,6 +27,10 @@ class Golden {
   }
 
   [[nodiscard]] bool has(const std::string& name) const { return header_.contains(name); }
+  /// The JSON object in the file's own metadata entry "meta".
+  [[nodiscard]] nlohmann::json metadata() const {
+    return nlohmann::json::parse(header_.at("__metadata__").at("meta").get<std::string>());
+  }
   [[nodiscard]] std::vector<std::int64_t> shape(const std::string& name) const { return header_.at(name).at("shape"); }
   [[nodiscard]] std::vector<float> floats(const std::string& name) { return read<float>(name, "F32"); }
   [[nodiscard]] std::vector<std::uint8_t> bytes(const std::string& name) { return read<std::uint8_t>(name, "U8"); }

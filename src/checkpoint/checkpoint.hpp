@@ -18,7 +18,7 @@ namespace lingbot_map {
 struct TensorInfo {
   std::string name;
   DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;  ///< empty: a scalar
+  std::vector<std::int64_t> shape{};  ///< empty: a scalar
 
   [[nodiscard]] std::int64_t elements() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept;
