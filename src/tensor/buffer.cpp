@@ -8,6 +8,7 @@
 namespace lingbot_map {
 namespace {
 constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kAddressSpace = std::size_t{1} << 47;
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 }  // namespace
 
@@ -16,7 +17,7 @@ Buffer::Buffer(void* data, std::size_t bytes, Device device, Deleter deleter)
 
 Buffer Buffer::allocate_cpu(std::size_t bytes) {
   const std::size_t size = std::max(aligned(bytes), kAlignment);
-  void* data = size >= bytes ? std::aligned_alloc(kAlignment, size) : nullptr;
+  void* data = bytes <= kAddressSpace ? std::aligned_alloc(kAlignment, size) : nullptr;
   if (data == nullptr) fail(ErrorCode::resource, "out of memory: ", bytes, " bytes could not be allocated");
   std::memset(data, 0, size);
   return {data, bytes, Device::cpu(), [](void* p, std::size_t) { std::free(p); }};

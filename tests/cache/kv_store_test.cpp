@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cache/resident_bytes.hpp"
 #include "lingbot_map/error.hpp"
+#include "resident_bytes.hpp"
 
 namespace lingbot_map {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "cache/resident_bytes.hpp"
 #include "lingbot_map/error.hpp"
+#include "resident_bytes.hpp"
 
 namespace lingbot_map {
 namespace {
