@@ -4,6 +4,10 @@
 
 namespace lingbot_map::tool {
 
+/// Thrown by a command that Ctrl-C ended after it had written what it had. main() prints nothing and exits with 130, as
+/// shells do for a program that SIGINT killed.
+struct Interrupted {};
+
 /// Each subcommand is one file that defines one of these: it adds its flags to `app` and sets a callback that does the
 /// work. A callback reports failure by throwing lingbot_map::Error; main() prints the one line and picks the exit code.
 void add_run(CLI::App& app);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;
 
 int report(const std::string& text, int exit_code) {
   std::fprintf(stderr, "lingbot-map: error: %s\n", text.c_str());
@@ -23,18 +24,20 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "lingbot-map " + lingbot_map::version() + " (" + lingbot_map::commit() + "; " +
                                         lingbot_map::build_features() + ")");
+#ifdef LINGBOT_MAP_HAS_MEDIA
   lingbot_map::tool::add_run(app);
+  lingbot_map::tool::add_preprocess(app);
+#endif
   lingbot_map::tool::add_info(app);
   lingbot_map::tool::add_convert(app);
   lingbot_map::tool::add_synth(app);
-#ifdef LINGBOT_MAP_HAS_MEDIA
-  lingbot_map::tool::add_preprocess(app);
-#endif
   try {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
+  } catch (const lingbot_map::tool::Interrupted&) {
+    return kExitInterrupted;
   } catch (const CLI::ParseError& error) {
     return report(std::string(error.what()) + " (see lingbot-map --help)", kExitUsage);
   } catch (const lingbot_map::Error& error) {

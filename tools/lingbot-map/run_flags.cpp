@@ -12,7 +12,7 @@ class PublicNames : public CLI::Formatter {
  public:
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     const std::string names = CLI::Formatter::make_option_name(option, is_positional);
-    return names.substr(0, names.find(",--"));
+    return names.starts_with("--") ? names.substr(0, names.find(',')) : names;
   }
 };
 
@@ -31,7 +31,7 @@ class Flags {
 
   template <typename T>
   CLI::Option* value(const std::string& name, T& place, const std::string& help, const std::string& type) {
-    return app_.add_option(both_spellings(name), place, help)->option_text(type)->group(group_);
+    return app_.add_option(both_spellings(name), place, help)->type_name(type)->group(group_);
   }
   void flag(const std::string& name, bool& place, const std::string& help) {
     app_.add_flag(both_spellings(name), place, help)->group(group_);
@@ -55,52 +55,52 @@ class Flags {
 
 void add_input_flags(Flags& flags, RunOptions& options) {
   flags.group("Input");
-  flags.value("--image_folder", options.image_folder, "folder of images, taken in natural order", "DIR");
-  flags.value("--video_path", options.video_path, "video file, camera number or URL; wins over --image_folder",
+  flags.value("--image_folder", options.image_folder, "Folder of images, taken in natural order", "DIR");
+  flags.value("--video_path", options.video_path, "Video file, camera number or URL; wins over --image_folder",
               "VIDEO");
-  flags.value("--fps", options.fps, "frames a second taken from a video, or that images stand for (10)", "N");
-  flags.value("--first_k", options.first_k, "only the first k images or sampled frames", "N");
-  flags.value("--stride", options.stride, "every n-th of those (1)", "N");
-  flags.flag("--rotate_clockwise_90", options.rotate_clockwise_90, "rotate the stored pixels first");
+  flags.value("--fps", options.fps, "Frames a second taken from a video, or that images stand for (10)", "N");
+  flags.value("--first_k", options.first_k, "Only the first k images or sampled frames", "N");
+  flags.value("--stride", options.stride, "Every n-th of those (1)", "N");
+  flags.flag("--rotate_clockwise_90", options.rotate_clockwise_90, "Rotate the stored pixels first");
   flags.value("--preprocess_mode", options.preprocess_mode,
-              "what a tall image loses: rows (crop, the default) or nothing (pad)", "crop|pad");
-  flags.value("--image_size", options.image_size, "width that frames are resized to (the model's own, 518)", "PIXELS");
-  flags.value("--patch_size", options.patch_size, "of the network; 14 is the only one there is", "14");
-  flags.flag("--skip_bad_frames", options.skip_bad_frames, "report and leave out images that cannot be read");
+              "What a tall image loses: rows (crop, the default) or nothing (pad)", "crop|pad");
+  flags.value("--image_size", options.image_size, "Width that frames are resized to (the model's own, 518)", "PIXELS");
+  flags.value("--patch_size", options.patch_size, "Of the network; 14 is the only one there is", "14");
+  flags.flag("--skip_bad_frames", options.skip_bad_frames, "Report and leave out images that cannot be read");
 }
 
 void add_model_flags(Flags& flags, RunOptions& options) {
   flags.group("Model and cache");
-  flags.value("--model_path", options.model_path, "checkpoint: .pt or .safetensors", "FILE")->required();
-  flags.value("--config", options.config, "sizes of the network, where the checkpoint does not tell them",
+  flags.value("--model_path", options.model_path, "Checkpoint: .pt or .safetensors", "FILE")->required();
+  flags.value("--config", options.config, "Sizes of the network, where the checkpoint does not tell them",
               "FILE.json|official|tiny");
-  flags.value("--mode", options.mode, "streaming is the only one there is yet", "streaming");
-  flags.value("--num_scale_frames", options.num_scale_frames, "frames of the first pass, which stay for ever (8)", "N");
+  flags.value("--mode", options.mode, "Streaming is the only one there is yet", "streaming");
+  flags.value("--num_scale_frames", options.num_scale_frames, "Frames of the first pass, which stay for ever (8)", "N");
   flags.value("--keyframe_interval", options.keyframe_interval,
-              "every n-th frame is kept; auto: 1 up to 320 frames, else frames / 320", "N|auto");
-  flags.value("--kv_cache_sliding_window", options.kv_cache_sliding_window, "keyframes kept whole (64)", "N");
-  flags.value("--camera_num_iterations", options.camera_num_iterations, "refinement passes of the pose (4)", "N");
-  flags.value("--backend", options.backend, "attention back end", "auto|sdpa|flashinfer");
-  flags.flag("--use_sdpa", options.use_sdpa, "same as --backend sdpa");
-  flags.value("--device", options.device, "where the network runs (cpu)", "cpu|cuda[:N]");
-  flags.value("--dtype", options.dtype, "of weights and matrix products; auto: fp32 on the CPU", "auto|fp32|bf16|fp16");
-  flags.value("--threads", options.threads, "of the CPU; 0: one for each processor (0)", "N");
+              "Every n-th frame is kept; auto: 1 up to 320 frames, else frames / 320", "N|auto");
+  flags.value("--kv_cache_sliding_window", options.kv_cache_sliding_window, "Keyframes kept whole (64)", "N");
+  flags.value("--camera_num_iterations", options.camera_num_iterations, "Refinement passes of the pose (4)", "N");
+  flags.value("--backend", options.backend, "Attention back end", "auto|sdpa|flashinfer");
+  flags.flag("--use_sdpa", options.use_sdpa, "Same as --backend sdpa");
+  flags.value("--device", options.device, "Where the network runs (cpu)", "cpu|cuda[:N]");
+  flags.value("--dtype", options.dtype, "Of weights and matrix products; auto: fp32 on the CPU", "auto|fp32|bf16|fp16");
+  flags.value("--threads", options.threads, "Of the CPU; 0: one for each processor (0)", "N");
 }
 
 void add_output_flags(Flags& flags, RunOptions& options) {
   flags.group("Output");
-  flags.value("--output", options.output, "folder for the results; made if it is not there", "DIR");
+  flags.value("--output", options.output, "Folder for the results; made if it is not there", "DIR");
   flags.value("--timestamps", options.timestamps,
-              "of images: position in the folder / fps (index, the default) or the number in the file name",
+              "Of images: position in the folder / fps (index, the default) or the number in the file name",
               "index|name");
-  flags.value("--conf_threshold", options.conf_threshold, "points of points.ply have a confidence above it (1.5)", "X");
-  flags.value("--downsample_factor", options.downsample_factor, "every n-th of those points (10)", "N");
-  flags.flag("--save_predictions", options.save_predictions, "everything the network says, one .npz a frame");
-  flags.flag("--save_depth", options.save_depth, "depth and confidence as pictures");
-  flags.value("--export_preprocessed", options.export_preprocessed, "write what the network sees as PNG", "DIR");
-  flags.flag("--plan", options.plan, "print the memory that a run takes, and stop");
-  flags.flag("--quiet", options.quiet, "print nothing but errors");
-  flags.flag("--verbose", options.verbose, "print more");
+  flags.value("--conf_threshold", options.conf_threshold, "Points of points.ply have a confidence above it (1.5)", "X");
+  flags.value("--downsample_factor", options.downsample_factor, "Every n-th of those points (10)", "N");
+  flags.flag("--save_predictions", options.save_predictions, "Everything the network says, one .npz a frame");
+  flags.flag("--save_depth", options.save_depth, "Depth and confidence as pictures");
+  flags.value("--export_preprocessed", options.export_preprocessed, "Write what the network sees as PNG", "DIR");
+  flags.flag("--plan", options.plan, "Print the memory that a run takes, and stop");
+  flags.flag("--quiet", options.quiet, "Print nothing but errors");
+  flags.flag("--verbose", options.verbose, "Print more");
 }
 
 /// The rest of the public demo's flags, so that its command lines work or say why they do not.

@@ -1,0 +1,327 @@
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+#include "base/sha256.hpp"
+#include "base/text.hpp"
+#include "checkpoint/checkpoint.hpp"
+#include "command.hpp"
+#include "config/manifest.hpp"
+#include "console.hpp"
+#include "export/json_file.hpp"
+#include "interrupt.hpp"
+#include "memory_plan.hpp"
+#include "pipeline.hpp"
+#include "process_memory.hpp"
+#include "progress.hpp"
+#include "run_options.hpp"
+#include "run_output.hpp"
+#include "run_report.hpp"
+#include "stopwatch.hpp"
+#include "timestamps.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+constexpr std::size_t kQueueCapacity = 4;
+
+Verbosity verbosity_of(const RunOptions& options) {
+  if (options.quiet) return Verbosity::quiet;
+  return options.verbose ? Verbosity::verbose : Verbosity::normal;
+}
+
+std::unique_ptr<FrameSource> open_source(const RunOptions& options, int image_size) {
+  SourceOptions source;
+  source.image_size = image_size;
+  source.patch_size = options.patch_size;
+  source.mode = options.preprocess_mode == "pad" ? PreprocessMode::pad : PreprocessMode::crop;
+  source.fps = options.fps;
+  source.first_k = options.first_k;
+  source.stride = options.stride;
+  source.rotate_clockwise_90 = options.rotate_clockwise_90;
+  return options.video_path.empty() ? open_image_folder(options.image_folder, source)
+                                    : open_video(options.video_path, source);
+}
+
+/// A result and the frame that it is for.
+struct FrameOutcome {
+  FrameResult result;
+  TimedFrame frame;
+};
+
+/// One call of the command, from its options to its exit.
+class Run {
+ public:
+  explicit Run(RunOptions options);
+  void execute();
+
+ private:
+  void open_input();
+  void load_model();
+  void choose_keyframe_interval();
+  void check_memory();
+  void stream();
+  void run_stages(Session& session, RunOutput& output);
+  void hash_checkpoint();
+  void end(RunStatus status, const std::exception_ptr& failure);
+  void write_report();
+
+  std::optional<TimedFrame> next_frame(Timestamps& timestamps);
+  void tell_source_warnings();
+  void count(FrameType type);
+
+  RunOptions options_;
+  RunSettings settings_;
+  Console console_;
+  std::stop_source stop_;
+  Interrupt interrupt_;  // before anything that starts a thread
+  Stopwatch total_;
+  RunReport report_;
+  std::unique_ptr<FrameSource> source_;
+  std::size_t told_warnings_ = 0;
+  std::optional<Model> model_;
+  MemoryPlan plan_;
+};
+
+Run::Run(RunOptions options)
+    : options_(std::move(options)),
+      settings_(settle(options_)),
+      console_(std::cerr, verbosity_of(options_), isatty(STDERR_FILENO) == 1) {
+  report_.options = options_;
+  report_.session = settings_.session;
+  for (const std::string& note : options_.notes) console_.info(note);
+}
+
+void Run::execute() {
+  open_input();
+  load_model();
+  choose_keyframe_interval();
+  if (options_.plan) {
+    const std::string text = plan_text(plan_, filled_part(report_.session, report_.expected_frames), report_.width,
+                                       report_.height, report_.expected_frames);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return;
+  }
+  check_memory();
+  stream();
+}
+
+/// Before the weights are read, which may take long: whatever is wrong with the input is said at once.
+void Run::open_input() {
+  const std::unique_ptr<Checkpoint> checkpoint = Checkpoint::open(options_.model_path);
+  report_.config = options_.config.empty() ? infer_config(*checkpoint) : infer_config(*checkpoint, options_.config);
+  report_.checkpoint_format = checkpoint->format();
+  if (!options_.config.empty()) settings_.model.config = report_.config;
+  if (report_.config.patch_size != options_.patch_size)
+    fail(ErrorCode::unsupported, options_.model_path, ": patch_size is ", report_.config.patch_size, ", expected ",
+         options_.patch_size);
+
+  report_.image_size = options_.image_size.value_or(report_.config.image_size);
+  source_ = open_source(options_, report_.image_size);
+  tell_source_warnings();
+  report_.expected_frames = source_->expected_frames();
+  report_.width = source_->width();
+  report_.height = source_->height();
+  console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
+                        " frames of ", report_.width, "x", report_.height));
+}
+
+void Run::load_model() {
+  const Stopwatch watch;
+  model_ = Model::load(options_.model_path, settings_.model);
+  report_.seconds.load = watch.seconds();
+  report_.device = model_->device();
+  report_.dtype = model_->dtype();
+  report_.threads = model_->threads();
+  report_.weight_bytes = model_->weight_bytes();
+  report_.unexpected_tensors = model_->unexpected_tensors().size();
+  console_.info(message("model: ", bytes_text(report_.weight_bytes), " of weights, ", name_of(report_.dtype), " on ",
+                        report_.device.to_string(), " with ", report_.threads, " threads"));
+  if (report_.unexpected_tensors > 0)
+    console_.info(message("model: ", report_.unexpected_tensors, " tensors of the file are not used",
+                          options_.verbose ? "" : " (--verbose lists them)"));
+  for (const std::string& name : model_->unexpected_tensors()) console_.detail("not used: " + printable(name));
+}
+
+void Run::choose_keyframe_interval() {
+  report_.session.keyframe_interval =
+      settings_.keyframe_interval.value_or(automatic_keyframe_interval(report_.expected_frames));
+  if (!settings_.keyframe_interval)
+    console_.info(message(
+        "keyframe interval: ", report_.session.keyframe_interval,
+        report_.expected_frames ? ", chosen for this number of frames" : ", since the number of frames is not known"));
+  plan_ = Session::plan(*model_, filled_part(report_.session, report_.expected_frames), report_.width, report_.height);
+}
+
+void Run::check_memory() {
+  if (report_.device == Device::cpu())
+    require_memory(plan_, report_.session, report_.expected_frames, available_bytes());
+}
+
+void Run::stream() {
+  Session session(*model_, report_.session);
+  report_.attention = session.attention();
+  console_.detail(message("attention: ", name_of(report_.attention)));
+  RunOutput output(options_);
+  write_report();
+  interrupt_.arm([this] {
+    console_.info("interrupted: what was computed so far is being written; once more ends the program at once");
+    stop_.request_stop();
+  });
+  const std::stop_callback stop_source(stop_.get_token(), [this] { source_->stop(); });
+
+  RunStatus status = RunStatus::complete;
+  std::exception_ptr failure;
+  {
+    const std::jthread hashing([this] { hash_checkpoint(); });
+    try {
+      run_stages(session, output);
+      if (interrupt_.happened()) status = RunStatus::interrupted;
+      output.finish();
+    } catch (const std::exception& error) {
+      status = RunStatus::failed;
+      report_.error = error.what();
+      failure = std::current_exception();
+      stop_.request_stop();
+    }
+    console_.end_progress();
+  }
+  tell_source_warnings();
+  if (const auto blind = output.results().frames_without_camera(); blind > 0)
+    console_.warning(message(blind, " of ", report_.counts.frames,
+                             " frames have no usable pose or field of view, and so no points"));
+  report_.stages = session.stage_times();
+  report_.cache = session.cache_stats();
+  report_.cache_bytes = session.cache_bytes();
+  end(status, failure);
+}
+
+void Run::hash_checkpoint() {
+  try {
+    report_.sha256 = sha256_of_file(options_.model_path, stop_.get_token());
+  } catch (const std::exception& error) {
+    console_.warning(message("the SHA-256 of the checkpoint is missing: ", error.what()));
+  }
+}
+
+void Run::run_stages(Session& session, RunOutput& output) {
+  Timestamps timestamps(options_.timestamps == "name" ? Timestamps::Rule::name : Timestamps::Rule::index, options_.fps);
+  Progress progress(console_, report_.expected_frames);
+  std::deque<TimedFrame> waiting;  // frames that were pushed and have no result yet
+  std::int64_t results = 0;
+  const auto pair_up = [&](std::vector<FrameResult> computed) {
+    std::vector<FrameOutcome> outcomes;
+    for (FrameResult& result : computed) {
+      outcomes.push_back({std::move(result), std::move(waiting.front())});
+      waiting.pop_front();
+    }
+    results += static_cast<std::int64_t>(outcomes.size());
+    progress.update(results, session.cache_stats().frame_count);
+    return outcomes;
+  };
+
+  const Stopwatch watch;
+  const Stages<TimedFrame, FrameOutcome> stages = {.produce = [&] { return next_frame(timestamps); },
+                                                   .transform =
+                                                       [&](TimedFrame frame) {
+                                                         const Timed timed(report_.seconds.inference);
+                                                         waiting.push_back(std::move(frame));
+                                                         return pair_up(session.push(waiting.back().source.image));
+                                                       },
+                                                   .finish =
+                                                       [&] {
+                                                         const Timed timed(report_.seconds.inference);
+                                                         return pair_up(session.finish());
+                                                       },
+                                                   .consume =
+                                                       [&](FrameOutcome outcome) {
+                                                         const Timed timed(report_.seconds.write);
+                                                         output.write(outcome.result, std::move(outcome.frame));
+                                                         count(outcome.result.type);
+                                                       }};
+  run_pipeline(stages, kQueueCapacity, stop_);
+  report_.seconds.stream = watch.seconds();
+  if (report_.counts.frames == 0 && !interrupt_.happened())
+    fail(ErrorCode::input, options_.video_path.empty() ? options_.image_folder : options_.video_path, ": none of its ",
+         report_.counts.skipped, " frames could be read");
+}
+
+/// The next good frame.
+std::optional<TimedFrame> Run::next_frame(Timestamps& timestamps) {
+  const Timed timed(report_.seconds.decode);
+  while (auto frame = source_->next()) {
+    if (frame->ok()) {
+      const double time = timestamps.next(frame->timestamp, frame->source_index, frame->name);
+      return TimedFrame{*std::move(frame), time};
+    }
+    if (!options_.skip_bad_frames)
+      fail(ErrorCode::input, frame->error, "; --skip_bad_frames goes on without such frames");
+    ++report_.counts.skipped;
+    console_.warning(frame->error + "; skipped");
+  }
+  return std::nullopt;
+}
+
+void Run::count(FrameType type) {
+  RunReport::Counts& counts = report_.counts;
+  ++counts.frames;
+  switch (type) {
+    case FrameType::scale: ++counts.scale_frames; break;
+    case FrameType::keyframe: ++counts.keyframes; break;
+    case FrameType::non_keyframe: ++counts.non_keyframes; break;
+  }
+}
+
+void Run::tell_source_warnings() {
+  const std::vector<std::string> warnings = source_->warnings();
+  for (; told_warnings_ < warnings.size(); ++told_warnings_) console_.warning(warnings[told_warnings_]);
+}
+
+void Run::end(RunStatus status, const std::exception_ptr& failure) {
+  report_.status = status;
+  report_.warnings = console_.warnings();
+  if (failure) {
+    try {
+      write_report();
+    } catch (const Error&) {  // on a full disk: the failure itself says more
+    }
+    std::rethrow_exception(failure);
+  }
+  write_report();
+  const RunReport::Counts& counts = report_.counts;
+  console_.info(message(counts.frames, " frames in ", std::lround(report_.seconds.stream * 10) / 10.0, " s (",
+                        rate_text(counts.frames, report_.seconds.stream), "), ", report_.cache.frame_count,
+                        " kept; results in ", options_.output));
+  if (status == RunStatus::interrupted) throw Interrupted{};
+}
+
+void Run::write_report() {
+  report_.seconds.total = total_.seconds();
+  report_.peak_memory_bytes = peak_resident_bytes();
+  write_json(std::filesystem::path(options_.output) / "run.json", to_json(report_));
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("run", "Camera poses, depth and a point cloud of a folder of images or a video.");
+  const auto options = std::make_shared<RunOptions>();
+  add_run_flags(*command, *options);
+  command->callback([options] { Run(*options).execute(); });
+}
+
+}  // namespace lingbot_map::tool

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "export/result_writer.hpp"
+#include "lingbot_map/session.hpp"
+#include "media/frame_source.hpp"
+#include "run_options.hpp"
+
+namespace lingbot_map::tool {
+
+/// A frame on its way through the program.
+struct TimedFrame {
+  SourceFrame source;
+  double timestamp = 0;  ///< seconds
+};
+
+/// Everything that the run writes for its frames: what ResultWriter does, and if asked for
+///
+///     depth/frame_000000.png         16-bit gray, depth x 1000
+///     depth_color/frame_000000.png
+///     confidence/frame_000000.png    16-bit gray, confidence x 1000
+///     confidence_color/frame_000000.png
+///     and, in the folder of --export_preprocessed, 000000.png: what the network saw.
+///
+/// Pictures of an earlier run are removed first, so that none of its frames is taken for one of this.
+class RunOutput {
+ public:
+  /// Makes the folders. Throws Error(output).
+  explicit RunOutput(const RunOptions& options);
+  /// Takes the results in order. Throws Error(output).
+  void write(const FrameResult& result, TimedFrame frame);
+  /// Completes the files. Throws Error(output).
+  void finish() { results_.finish(); }
+
+  [[nodiscard]] const ResultWriter& results() const noexcept { return results_; }
+
+ private:
+  void write_depth(const FrameResult& result) const;
+
+  std::filesystem::path folder_;
+  std::filesystem::path preprocessed_;  ///< empty: not asked for
+  bool save_depth_;
+  ResultWriter results_;
+};
+
+}  // namespace lingbot_map::tool
