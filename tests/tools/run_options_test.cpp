@@ -73,6 +73,12 @@ TEST(RunFlags, AreSpelledWithUnderscoreOrDash) {
   }
 }
 
+TEST(RunFlags, TheLastOfTwoCounts) {
+  const RunOptions options = parsed(kBasics + "--stride 2 --output second --stride 3");
+  EXPECT_EQ(options.stride, 3);
+  EXPECT_EQ(options.output, "second");
+}
+
 TEST(RunFlags, ShowThePublicSpellingInTheHelpText) {
   CLI::App app;
   RunOptions options;

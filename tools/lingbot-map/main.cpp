@@ -21,7 +21,6 @@ int report(const std::string& text, int exit_code) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Camera poses, depth and a point cloud from a stream of frames.", "lingbot-map"};
-  app.require_subcommand(1);
   app.set_version_flag("--version", "lingbot-map " + lingbot_map::version() + " (" + lingbot_map::commit() + "; " +
                                         lingbot_map::build_features() + ")");
 #ifdef LINGBOT_MAP_HAS_MEDIA
@@ -32,7 +31,8 @@ int main(int argc, char** argv) {
   lingbot_map::tool::add_convert(app);
   lingbot_map::tool::add_synth(app);
   try {
-    app.parse(argc, argv);
+    app.parse(argc, argv);  // an unknown word is told before a missing command
+    if (app.get_subcommands().empty()) throw CLI::RequiredError("A subcommand");
     return 0;
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);

@@ -29,9 +29,10 @@ class Flags {
 
   void group(std::string name) { group_ = std::move(name); }
 
+  /// Of a flag that is given twice, the last counts.
   template <typename T>
   CLI::Option* value(const std::string& name, T& place, const std::string& help, const std::string& type) {
-    return app_.add_option(both_spellings(name), place, help)->type_name(type)->group(group_);
+    return app_.add_option(both_spellings(name), place, help)->type_name(type)->group(group_)->take_last();
   }
   void flag(const std::string& name, bool& place, const std::string& help) {
     app_.add_flag(both_spellings(name), place, help)->group(group_);
@@ -41,7 +42,7 @@ class Flags {
     auto* option = app_.add_option_function<std::vector<std::string>>(
         both_spellings(name),
         [&lines, name, why](const std::vector<std::string>&) { lines.push_back(message(name, ": ", why)); });
-    option->group("")->expected(values);
+    option->group("")->expected(values)->take_last();
   }
   void switch_for(const std::string& name, std::vector<std::string>& lines, const std::string& why) {
     app_.add_flag_callback(both_spellings(name), [&lines, name, why] { lines.push_back(message(name, ": ", why)); })
