@@ -32,10 +32,10 @@ sanitize: deps  ## run the tests again under AddressSanitizer and UndefinedBehav
 
 demo: build  ## run the program on a small drawn room with a tiny synthetic model
 	$(BUILD)/bin/make_example_frames $(DEMO)/frames
-	$(PROGRAM) synth --config tiny --seed 1 --output $(DEMO)/tiny.safetensors
+	$(PROGRAM) synth --config tiny --seed 17 --output $(DEMO)/tiny.safetensors
 	$(PROGRAM) run --model_path $(DEMO)/tiny.safetensors --image_folder $(DEMO)/frames --output $(DEMO)/run \
-	  --image_size 252
-	@echo "Results are in $(DEMO)/run: trajectory.txt, points.ply, run.json and more."
+	  --image_size 252 --save_depth
+	@echo "Results are in $(DEMO)/run: trajectory.txt, points.ply, depth_color/, run.json and more."
 	@echo "The weights are synthetic, made from a seed: the program runs as it will with a trained model, but its"
 	@echo "poses, depth and points mean nothing yet."
 

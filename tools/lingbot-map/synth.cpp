@@ -38,7 +38,7 @@ void add_synth(CLI::App& app) {
   auto flags = std::make_shared<SynthFlags>();
   CLI::App* command = app.add_subcommand("synth", "Writes a model whose weights are made from a seed");
   command->add_option("--config", flags->config, "official, tiny or FILE.json")->required();
-  command->add_option("--seed", flags->seed, "any number from 0 on")->required();
+  command->add_option("--seed", flags->seed, "any whole number from 0 on")->required()->check(CLI::NonNegativeNumber);
   command->add_option("--output", flags->output, "FILE.safetensors")->required();
   command->add_option("--dtype", flags->dtype, "fp32, bf16 or fp16")->capture_default_str();
   command->callback([flags] { synth(*flags); });
