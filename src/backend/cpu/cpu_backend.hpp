@@ -20,7 +20,9 @@ class CpuBackend final : public Backend {
 
   [[nodiscard]] Device device() const noexcept override { return Device::cpu(); }
   [[nodiscard]] DType preferred_dtype() const noexcept override { return DType::f32; }
-  [[nodiscard]] bool supports(DType dtype) const noexcept override { return dtype == DType::f32 || dtype == DType::bf16; }
+  [[nodiscard]] bool supports(DType dtype) const noexcept override {
+    return dtype == DType::f32 || dtype == DType::bf16;
+  }
   [[nodiscard]] int threads_used() const noexcept override { return threads_.size(); }
   [[nodiscard]] Buffer allocate(std::size_t bytes) override { return Buffer::allocate_cpu(bytes); }
   void upload(std::span<const std::byte> source, const Tensor& target) override;

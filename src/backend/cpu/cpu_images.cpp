@@ -15,9 +15,8 @@ constexpr std::array<float, 3> kDeviation = {0.229F, 0.224F, 0.225F};
 /// Patches of one image as rows of normalised colours: row, column, channel of the patch.
 class PatchRows final : public cpu::RowSource {
  public:
-  PatchRows(const cpu::Kernels& kernels, const std::uint8_t* image, std::int64_t height, std::int64_t width, int patch)
+  PatchRows(const cpu::Kernels& kernels, const std::uint8_t* image, std::int64_t width, int patch)
       : kernels_(kernels), image_(image), columns_(width / patch), width_(width), patch_(patch) {
-    check(height % patch == 0 && width % patch == 0, "image of ", width, "x", height, " in patches of ", patch);
     for (std::size_t channel = 0; channel < 3; ++channel) {
       for (std::size_t value = 0; value < 256; ++value) {
         normalised_[value * 3 + channel] = (static_cast<float>(value) / 255.0F - kMean[channel]) / kDeviation[channel];
@@ -145,36 +144,42 @@ void CpuBackend::embed_patches(const Tensor& images, int patch, const Linear& pr
                                std::int64_t first, const Tensor& x) {
   const std::int64_t patches = positions.dim(0);
   const std::int64_t width = x.dim(2);
-  check(images.rank() == 4 && images.dtype() == DType::u8 && x.dim(0) == images.dim(0) && positions.dim(1) == width &&
-            patches * patch * patch == images.dim(1) * images.dim(2),
-        "embed_patches of ", images.shape_text(), " into ", x.shape_text());
+  const cpu::PackedMatrix& weights = cpu::packed(projection);
+  check(images.rank() == 4 && images.dim(3) == 3 && images.dtype() == DType::u8 && x.rank() == 3 &&
+            x.dim(0) == images.dim(0) && positions.rank() == 2 && positions.dim(1) == width && weights.out == width &&
+            weights.in == std::int64_t{3} * patch * patch && images.dim(1) % patch == 0 && images.dim(2) % patch == 0 &&
+            patches * patch * patch == images.dim(1) * images.dim(2) && first >= 0 && first + patches <= x.dim(1),
+        "embed_patches of ", images.shape_text(), " into ", x.shape_text(), ": patches of ", patch, ", projection [",
+        weights.out, ", ", weights.in, "], positions ", positions.shape_text(), ", first token ", first);
   for (std::int64_t frame = 0; frame < images.dim(0); ++frame) {
     const Tensor rows(x.data<float>() + frame * x.row_stride() + first * width, DType::f32, {patches, width});
     copy(positions, rows);
-    const PatchRows source(kernels_, images.data<std::uint8_t>() + frame * images.row_stride(), images.dim(1),
-                           images.dim(2), patch);
-    cpu::multiply(kernels_, threads_, source, patches, cpu::packed(projection),
+    const PatchRows source(kernels_, images.data<std::uint8_t>() + frame * images.row_stride(), images.dim(2), patch);
+    cpu::multiply(kernels_, threads_, source, patches, weights,
                   {.data = rows.raw(),
                    .dtype = DType::f32,
                    .stride = width,
-                   .bias = cpu::values(projection.bias),
+                   .bias = cpu::bias_of(projection, width),
                    .epilogue = cpu::Epilogue::add});
   }
 }
 
 void CpuBackend::convolve(const Tensor& x, const Convolution& convolution, Activation activation, const Tensor& y) {
   const cpu::PackedMatrix& weights = cpu::packed(convolution.product);
-  const auto extent = [&](std::int64_t in) {
-    return (in + 2 * convolution.padding - convolution.kernel) / convolution.stride + 1;
+  const auto fits = [&](std::int64_t in, std::int64_t out) {
+    const std::int64_t room = in + 2 * convolution.padding - convolution.kernel;
+    return room >= 0 && convolution.stride > 0 && out == room / convolution.stride + 1;
   };
   check(x.rank() == 3 && y.rank() == 3 && weights.in == x.dim(2) * convolution.kernel * convolution.kernel &&
-            y.dim(0) == extent(x.dim(0)) && y.dim(1) == extent(x.dim(1)) && y.dim(2) == weights.out && y.contiguous(),
-        "convolve of ", x.shape_text(), " by [", weights.out, ", ", weights.in, "] into ", y.shape_text());
+            fits(x.dim(0), y.dim(0)) && fits(x.dim(1), y.dim(1)) && y.dim(2) == weights.out && y.contiguous() &&
+            x.dtype() == DType::f32 && y.dtype() == DType::f32,
+        "convolve of ", x.shape_text(), " by [", weights.out, ", ", weights.in, "] into ", y.shape_text(), " of ",
+        name_of(x.dtype()), " and ", name_of(y.dtype()));
   cpu::multiply(kernels_, threads_, WindowRows(kernels_, x, convolution, y.dim(1)), y.dim(0) * y.dim(1), weights,
                 {.data = y.raw(),
                  .dtype = DType::f32,
                  .stride = y.dim(2),
-                 .bias = cpu::values(convolution.product.bias),
+                 .bias = cpu::bias_of(convolution.product, weights.out),
                  .epilogue = cpu::epilogue_of(activation)});
 }
 
@@ -230,8 +235,8 @@ void CpuBackend::resize(const Tensor& x, const Tensor& y) {
 
 void CpuBackend::depth_to_space(const Tensor& x, std::int64_t height, std::int64_t width, int factor, const Tensor& y) {
   const std::int64_t channels = y.dim(2);
-  check(x.dim(0) == height * width && x.dim(1) == channels * factor * factor && y.dim(0) == height * factor &&
-            y.dim(1) == width * factor,
+  check(x.rank() == 2 && y.rank() == 3 && x.dim(0) == height * width && x.dim(1) == channels * factor * factor &&
+            y.dim(0) == height * factor && y.dim(1) == width * factor,
         "depth_to_space of ", x.shape_text(), " into ", y.shape_text());
   const std::int64_t run = channels * factor;
   threads_.parallel_for(height, [&](std::int64_t r, int) {
@@ -246,7 +251,9 @@ void CpuBackend::depth_to_space(const Tensor& x, std::int64_t height, std::int64
 }
 
 void CpuBackend::depth_outputs(const Tensor& x, const Tensor& depth, const Tensor& confidence) {
-  check(x.dim(2) == 2 && depth.dim(0) == x.dim(0) && depth.dim(1) == x.dim(1), "depth_outputs of ", x.shape_text());
+  const auto fits = [&x](const Tensor& y) { return y.rank() == 2 && y.dim(0) == x.dim(0) && y.dim(1) == x.dim(1); };
+  check(x.rank() == 3 && x.dim(2) == 2 && fits(depth) && fits(confidence), "depth_outputs of ", x.shape_text(),
+        " into ", depth.shape_text(), " and ", confidence.shape_text());
   threads_.parallel_for(x.dim(0), [&](std::int64_t r, int) {
     const float* from = x.data<float>() + r * x.row_stride();
     float* to_depth = depth.data<float>() + r * depth.row_stride();
@@ -265,8 +272,10 @@ void CpuBackend::depth_outputs(const Tensor& x, const Tensor& depth, const Tenso
 }
 
 void CpuBackend::point_outputs(const Tensor& x, const Tensor& points, const Tensor& confidence) {
-  check(x.dim(2) == 4 && points.dim(0) == x.dim(0) && points.dim(1) == x.dim(1) && points.dim(2) == 3,
-        "point_outputs of ", x.shape_text());
+  check(x.rank() == 3 && x.dim(2) == 4 && points.rank() == 3 && points.dim(0) == x.dim(0) &&
+            points.dim(1) == x.dim(1) && points.dim(2) == 3 && confidence.rank() == 2 &&
+            confidence.dim(0) == x.dim(0) && confidence.dim(1) == x.dim(1),
+        "point_outputs of ", x.shape_text(), " into ", points.shape_text(), " and ", confidence.shape_text());
   threads_.parallel_for(x.dim(0), [&](std::int64_t r, int) {
     for (std::int64_t c = 0; c < x.dim(1); ++c) {
       const float* from = x.data<float>() + r * x.row_stride() + c * 4;

@@ -37,4 +37,24 @@ class CpuMatrix final : public Matrix {
 
 [[nodiscard]] inline const float* values(const Buffer& buffer) { return static_cast<const float*>(buffer.data()); }
 
+/// The bias of a product; null when it has none.
+[[nodiscard]] inline const float* bias_of(const Linear& linear, std::int64_t out) {
+  check(linear.bias.empty() || linear.bias.bytes() == static_cast<std::size_t>(out) * sizeof(float), "bias of ",
+        linear.bias.bytes(), " bytes for ", out, " outputs");
+  return values(linear.bias);
+}
+
+/// Weight and bias of a norm over `width` values.
+struct NormValues {
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+};
+[[nodiscard]] inline NormValues values(const Norm& norm, std::int64_t width) {
+  const auto bytes = static_cast<std::size_t>(width) * sizeof(float);
+  check(norm.weight.bytes() == bytes && norm.bias.bytes() == bytes, "norm of width ",
+        norm.weight.bytes() / sizeof(float), " with a bias of ", norm.bias.bytes() / sizeof(float), ", expected ",
+        width);
+  return {values(norm.weight), values(norm.bias)};
+}
+
 }  // namespace lingbot_map::cpu

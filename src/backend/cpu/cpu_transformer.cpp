@@ -18,15 +18,43 @@ void for_rows(ThreadPool& threads, std::int64_t rows, const Body& body) {
   });
 }
 
+constexpr int kMostHeadDims = 256;
+
+void check_target(const KeyValueTarget& target, std::int64_t tokens, std::int64_t width) {
+  const std::int64_t specials = target.special_keys.empty() ? 0 : target.special_keys.dim(0);
+  const std::int64_t patches = tokens - specials;
+  const auto fits = [width](const Tensor& rows, std::int64_t count) {
+    return count == 0 || (rows.rank() == 2 && rows.dim(0) == count && rows.dim(1) == width);
+  };
+  check(patches >= 0 && fits(target.special_keys, specials) && fits(target.special_values, specials) &&
+            fits(target.patch_keys, patches) && fits(target.patch_values, patches),
+        "a target of ", specials, " + ", patches, " tokens of ", width, " elements has other shapes");
+}
+
+void check_rotary(const HeadSplit& split, std::int64_t frames, std::int64_t tokens) {
+  const Tensor& temporal = split.rotary.temporal;
+  const Tensor& spatial = split.rotary.spatial;
+  const std::int64_t pairs_in_frame = temporal.empty() ? 0 : temporal.dim(1);
+  const std::int64_t pairs_in_token = spatial.empty() ? 0 : spatial.dim(1);
+  const std::int64_t pairs = pairs_in_frame + pairs_in_token;
+  check(split.head_dim <= kMostHeadDims && (pairs == 0 || 2 * pairs == split.head_dim), "rotary pairs ", pairs_in_frame,
+        " + ", pairs_in_token, " for heads of ", split.head_dim);
+  check((temporal.empty() || temporal.dim(0) == frames) &&
+            (spatial.empty() || spatial.dim(0) == tokens || spatial.dim(0) == 1),
+        "rotary tables ", temporal.shape_text(), " and ", spatial.shape_text(), " for ", frames, " frames of ", tokens,
+        " tokens");
+  check(pairs == 0 || split.rotary.interleaved || split.head_dim % 32 == 0, "heads of ", split.head_dim,
+        " in halves of 32");
+}
+
 }  // namespace
 
 void CpuBackend::layer_norm(const Tensor& x, const Norm& norm, const Tensor& y) {
   check(x.rank() == 2 && y.rank() == 2 && x.dim(0) == y.dim(0) && x.dim(1) == y.dim(1) && x.dtype() == DType::f32,
         "layer_norm of ", x.shape_text(), " into ", y.shape_text());
   const auto width = static_cast<int>(x.dim(1));
-  const float* weight = cpu::values(norm.weight);
-  const float* bias = cpu::values(norm.bias);
-  for_rows(threads_, x.dim(0), [&](std::int64_t row, std::int64_t end) {
+  const auto [weight, bias] = cpu::values(norm, width);
+  for_rows(threads_, x.dim(0), [&, weight = weight, bias = bias](std::int64_t row, std::int64_t end) {
     for (; row < end; ++row) {
       const float* from = x.data<float>() + row * x.row_stride();
       if (y.dtype() == DType::bf16) {
@@ -48,7 +76,7 @@ void CpuBackend::linear(const Tensor& x, const Linear& linear, Activation activa
                 {.data = y.raw(),
                  .dtype = y.dtype(),
                  .stride = y.row_stride(),
-                 .bias = cpu::values(linear.bias),
+                 .bias = cpu::bias_of(linear, weights.out),
                  .epilogue = cpu::epilogue_of(activation)});
 }
 
@@ -57,22 +85,22 @@ void CpuBackend::split_heads(const Tensor& qkv, const HeadSplit& split, const Te
   const int dim = split.head_dim;
   const std::int64_t width = static_cast<std::int64_t>(split.heads) * dim;
   const auto frames = static_cast<std::int64_t>(targets.size());
+  check(frames > 0 && qkv.rank() == 2 && qkv.dim(0) % frames == 0 && qkv.dim(1) == 3 * width &&
+            qkv.dtype() == DType::f32 && q.rank() == 2 && q.dim(0) == qkv.dim(0) && q.dim(1) == width,
+        "split_heads of ", qkv.shape_text(), " into ", q.shape_text(), ", ", frames, " frames");
   const std::int64_t tokens = qkv.dim(0) / frames;
-  check(qkv.rank() == 2 && qkv.dim(1) == 3 * width && qkv.dtype() == DType::f32 && q.dim(0) == qkv.dim(0) &&
-            q.dim(1) == width,
-        "split_heads of ", qkv.shape_text(), " into ", q.shape_text());
+  for (const KeyValueTarget& target : targets) check_target(target, tokens, width);
+  check_rotary(split, frames, tokens);
   const Tensor& temporal = split.rotary.temporal;
   const Tensor& spatial = split.rotary.spatial;
   const std::int64_t temporal_pairs = temporal.empty() ? 0 : temporal.dim(1);
   const std::int64_t spatial_pairs = spatial.empty() ? 0 : spatial.dim(1);
   const bool rotates = temporal_pairs + spatial_pairs > 0;
-  constexpr int kMostDims = 256;
-  check(dim <= kMostDims && (!rotates || 2 * (temporal_pairs + spatial_pairs) == dim), "rotary pairs ", temporal_pairs,
-        " + ", spatial_pairs, " for heads of ", dim);
 
-  const auto transform = [](const Norm* norm, const float* angles, bool interleaved) {
-    return cpu::HeadTransform{.norm_weight = norm != nullptr ? cpu::values(norm->weight) : nullptr,
-                              .norm_bias = norm != nullptr ? cpu::values(norm->bias) : nullptr,
+  const auto transform = [dim](const Norm* norm, const float* angles, bool interleaved) {
+    const cpu::NormValues values = norm != nullptr ? cpu::values(*norm, dim) : cpu::NormValues();
+    return cpu::HeadTransform{.norm_weight = values.weight,
+                              .norm_bias = values.bias,
                               .epsilon = norm != nullptr ? norm->epsilon : 0.0F,
                               .cos_sin = angles,
                               .interleaved = interleaved};
@@ -88,7 +116,7 @@ void CpuBackend::split_heads(const Tensor& qkv, const HeadSplit& split, const Te
   };
 
   for_rows(threads_, qkv.dim(0), [&](std::int64_t row, std::int64_t end) {
-    alignas(64) std::array<float, kMostDims> angles{};
+    alignas(64) std::array<float, kMostHeadDims> angles{};
     for (; row < end; ++row) {
       const std::int64_t frame = row / tokens;
       const std::int64_t token = row % tokens;

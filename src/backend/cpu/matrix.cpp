@@ -61,6 +61,7 @@ PackedMatrix pack_matrix(const Kernels& kernels, std::span<const float> weights,
 
 void multiply(const Kernels& kernels, ThreadPool& threads, const RowSource& source, std::int64_t rows,
               const PackedMatrix& weights, const ProductTarget& target) {
+  if (rows == 0) return;
   const int width = kernels.panel_width;
   const int per_unit = elements_per_unit(weights.dtype);
   const std::int64_t row_blocks = ceil_div(rows, kBlockRows);
