@@ -172,7 +172,10 @@ class StateDictReader {
     for (std::size_t axis = info.shape.size(); axis-- > 0;) {
       const auto steps = static_cast<std::uint64_t>(info.shape[axis]) - 1;
       const auto stride = static_cast<std::uint64_t>(placement.strides[axis]);
-      if (*elements == 0 || steps == 0) continue;
+      if (*elements == 0 || steps == 0) {
+        placement.strides[axis] = 0;  // never taken, whatever the file says
+        continue;
+      }
       placement.contiguous = placement.contiguous && placement.strides[axis] == dense;
       dense *= info.shape[axis];
       last = stride > (beyond - last) / steps ? beyond : last + stride * steps;
