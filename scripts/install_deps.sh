@@ -7,7 +7,7 @@ packages=(
   nlohmann-json3-dev                  # the engine: configurations and reports
   libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libopencv-videoio-dev # src/media: images and video
   libjpeg-dev libpng-dev               # src/media: JPEG and PNG with errors of our own
-  libcli11-dev libspdlog-dev          # tools: options and log lines of the program
+  libcli11-dev                         # tools: options of the program
   libgtest-dev libgmock-dev libbenchmark-dev
   clang-format clang-tidy
 )
