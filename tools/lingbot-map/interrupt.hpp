@@ -1,8 +1,7 @@
 #pragma once
 
-#include <signal.h>
-
 #include <condition_variable>
+#include <csignal>
 #include <functional>
 #include <mutex>
 #include <thread>

@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr int kPatchSize = 14;
 constexpr int kLargestImageSize = 16384;
+constexpr std::int64_t kTrainedFrames = 320;
 
 void require_at_least_one(std::string_view flag, int value) {
   if (value < 1) fail(ErrorCode::usage, flag, ": found ", value, ", expected 1 or more");
@@ -43,7 +44,7 @@ void check_input(RunOptions& options) {
   if (options.image_folder.empty() && options.video_path.empty())
     fail(ErrorCode::usage, "no input: give --image_folder DIR or --video_path VIDEO");
   if (!options.image_folder.empty() && !options.video_path.empty()) {
-    options.notes.push_back("--image_folder: ignored, because --video_path was given as well and wins");
+    options.notes.emplace_back("--image_folder: ignored, because --video_path was given as well and wins");
     options.image_folder.clear();
   }
   if (!std::isfinite(options.fps) || options.fps <= 0)
@@ -141,7 +142,6 @@ RunSettings settle(RunOptions& options) {
 }
 
 int automatic_keyframe_interval(std::optional<std::int64_t> frames) {
-  constexpr std::int64_t kTrainedFrames = 320;
   if (!frames || *frames <= kTrainedFrames) return 1;
   const std::int64_t interval = (*frames - 1) / kTrainedFrames + 1;
   return static_cast<int>(std::min<std::int64_t>(interval, std::numeric_limits<int>::max()));
