@@ -22,6 +22,7 @@
 #include "config/manifest.hpp"
 #include "console.hpp"
 #include "export/json_file.hpp"
+#include "input_frames.hpp"
 #include "interrupt.hpp"
 #include "memory_plan.hpp"
 #include "pipeline.hpp"
@@ -31,7 +32,6 @@
 #include "run_output.hpp"
 #include "run_report.hpp"
 #include "stopwatch.hpp"
-#include "timestamps.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -41,19 +41,6 @@ constexpr std::size_t kQueueCapacity = 4;
 Verbosity verbosity_of(const RunOptions& options) {
   if (options.quiet) return Verbosity::quiet;
   return options.verbose ? Verbosity::verbose : Verbosity::normal;
-}
-
-std::unique_ptr<FrameSource> open_source(const RunOptions& options, int image_size) {
-  SourceOptions source;
-  source.image_size = image_size;
-  source.patch_size = options.patch_size;
-  source.mode = options.preprocess_mode == "pad" ? PreprocessMode::pad : PreprocessMode::crop;
-  source.fps = options.fps;
-  source.first_k = options.first_k;
-  source.stride = options.stride;
-  source.rotate_clockwise_90 = options.rotate_clockwise_90;
-  return options.video_path.empty() ? open_image_folder(options.image_folder, source)
-                                    : open_video(options.video_path, source);
 }
 
 /// A result and the frame that it is for.
@@ -79,10 +66,6 @@ class Run {
   void end(RunStatus status, const std::exception_ptr& failure);
   void write_report();
 
-  std::optional<TimedFrame> next_frame(Timestamps& timestamps);
-  void tell_source_warnings();
-  void count(FrameType type);
-
   RunOptions options_;
   RunSettings settings_;
   Console console_;
@@ -90,8 +73,7 @@ class Run {
   Interrupt interrupt_;  // before anything that starts a thread
   Stopwatch total_;
   RunReport report_;
-  std::unique_ptr<FrameSource> source_;
-  std::size_t told_warnings_ = 0;
+  std::optional<InputFrames> input_;
   std::optional<Model> model_;
   MemoryPlan plan_;
 };
@@ -130,11 +112,10 @@ void Run::open_input() {
          options_.patch_size);
 
   report_.image_size = options_.image_size.value_or(report_.config.image_size);
-  source_ = open_source(options_, report_.image_size);
-  tell_source_warnings();
-  report_.expected_frames = source_->expected_frames();
-  report_.width = source_->width();
-  report_.height = source_->height();
+  input_.emplace(options_, report_.image_size, console_);
+  report_.expected_frames = input_->expected();
+  report_.width = input_->width();
+  report_.height = input_->height();
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
 }
@@ -181,7 +162,7 @@ void Run::stream() {
     console_.info("interrupted: what was computed so far is being written; once more ends the program at once");
     stop_.request_stop();
   });
-  const std::stop_callback stop_source(stop_.get_token(), [this] { source_->stop(); });
+  const std::stop_callback stop_input(stop_.get_token(), [this] { input_->stop(); });
 
   RunStatus status = RunStatus::complete;
   std::exception_ptr failure;
@@ -199,7 +180,8 @@ void Run::stream() {
     }
     console_.end_progress();
   }
-  tell_source_warnings();
+  input_->tell_warnings();
+  report_.counts.skipped = input_->skipped();
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));
@@ -218,7 +200,6 @@ void Run::hash_checkpoint() {
 }
 
 void Run::run_stages(Session& session, RunOutput& output) {
-  Timestamps timestamps(options_.timestamps == "name" ? Timestamps::Rule::name : Timestamps::Rule::index, options_.fps);
   Progress progress(console_, report_.expected_frames);
   std::deque<TimedFrame> waiting;  // frames that were pushed and have no result yet
   std::int64_t results = 0;
@@ -233,61 +214,30 @@ void Run::run_stages(Session& session, RunOutput& output) {
     return outcomes;
   };
 
-  const Stopwatch watch;
-  const Stages<TimedFrame, FrameOutcome> stages = {.produce = [&] { return next_frame(timestamps); },
-                                                   .transform =
-                                                       [&](TimedFrame frame) {
-                                                         const Timed timed(report_.seconds.inference);
-                                                         waiting.push_back(std::move(frame));
-                                                         return pair_up(session.push(waiting.back().source.image));
-                                                       },
-                                                   .finish =
-                                                       [&] {
-                                                         const Timed timed(report_.seconds.inference);
-                                                         return pair_up(session.finish());
-                                                       },
-                                                   .consume =
-                                                       [&](FrameOutcome outcome) {
-                                                         const Timed timed(report_.seconds.write);
-                                                         output.write(outcome.result, std::move(outcome.frame));
-                                                         count(outcome.result.type);
-                                                       }};
+  Stages<TimedFrame, FrameOutcome> stages;
+  stages.produce = [&] {
+    const Timed timed(report_.seconds.decode);
+    return input_->next();
+  };
+  stages.transform = [&](TimedFrame frame) {
+    const Timed timed(report_.seconds.inference);
+    waiting.push_back(std::move(frame));
+    return pair_up(session.push(waiting.back().source.image));
+  };
+  stages.finish = [&] {
+    const Timed timed(report_.seconds.inference);
+    return pair_up(session.finish());
+  };
+  stages.consume = [&](FrameOutcome outcome) {
+    const Timed timed(report_.seconds.write);
+    output.write(outcome.result, std::move(outcome.frame));
+    report_.counts.add(outcome.result.type);
+  };
+
+  const Timed timed(report_.seconds.stream);
   run_pipeline(stages, kQueueCapacity, stop_);
-  report_.seconds.stream = watch.seconds();
   if (report_.counts.frames == 0 && !interrupt_.happened())
-    fail(ErrorCode::input, options_.video_path.empty() ? options_.image_folder : options_.video_path, ": none of its ",
-         report_.counts.skipped, " frames could be read");
-}
-
-/// The next good frame.
-std::optional<TimedFrame> Run::next_frame(Timestamps& timestamps) {
-  const Timed timed(report_.seconds.decode);
-  while (auto frame = source_->next()) {
-    if (frame->ok()) {
-      const double time = timestamps.next(frame->timestamp, frame->source_index, frame->name);
-      return TimedFrame{*std::move(frame), time};
-    }
-    if (!options_.skip_bad_frames)
-      fail(ErrorCode::input, frame->error, "; --skip_bad_frames goes on without such frames");
-    ++report_.counts.skipped;
-    console_.warning(frame->error + "; skipped");
-  }
-  return std::nullopt;
-}
-
-void Run::count(FrameType type) {
-  RunReport::Counts& counts = report_.counts;
-  ++counts.frames;
-  switch (type) {
-    case FrameType::scale: ++counts.scale_frames; break;
-    case FrameType::keyframe: ++counts.keyframes; break;
-    case FrameType::non_keyframe: ++counts.non_keyframes; break;
-  }
-}
-
-void Run::tell_source_warnings() {
-  const std::vector<std::string> warnings = source_->warnings();
-  for (; told_warnings_ < warnings.size(); ++told_warnings_) console_.warning(warnings[told_warnings_]);
+    fail(ErrorCode::input, input_->name(), ": none of its ", input_->skipped(), " frames could be read");
 }
 
 void Run::end(RunStatus status, const std::exception_ptr& failure) {

@@ -1,20 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
 #include "export/result_writer.hpp"
+#include "input_frames.hpp"
 #include "lingbot_map/session.hpp"
-#include "media/frame_source.hpp"
 #include "run_options.hpp"
 
 namespace lingbot_map::tool {
-
-/// A frame on its way through the program.
-struct TimedFrame {
-  SourceFrame source;
-  double timestamp = 0;  ///< seconds
-};
 
 /// Everything that the run writes for its frames: what ResultWriter does, and if asked for
 ///

@@ -93,6 +93,15 @@ std::string_view name_of(RunStatus status) noexcept {
   return "failed";
 }
 
+void RunReport::Counts::add(FrameType type) {
+  ++frames;
+  switch (type) {
+    case FrameType::scale: ++scale_frames; break;
+    case FrameType::keyframe: ++keyframes; break;
+    case FrameType::non_keyframe: ++non_keyframes; break;
+  }
+}
+
 nlohmann::ordered_json to_json(const RunReport& report) {
   const double rate =
       report.seconds.stream > 0 ? static_cast<double>(report.counts.frames) / report.seconds.stream : 0.0;

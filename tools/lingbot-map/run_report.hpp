@@ -46,6 +46,8 @@ struct RunReport {
     std::int64_t keyframes = 0;
     std::int64_t non_keyframes = 0;
     std::int64_t skipped = 0;  ///< frames that could not be read
+
+    void add(FrameType type);
   } counts;
 
   /// Reading, inference and writing overlap: their sum may exceed the total.
