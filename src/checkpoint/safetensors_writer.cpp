@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "checkpoint/elements.hpp"
 #include "checkpoint/safetensors.hpp"
+#include "checkpoint/safetensors_header.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -18,22 +19,14 @@ namespace {
 constexpr std::size_t kAlignment = 8;
 constexpr float kLargestHalf = 65504.0F;
 
-const char* format_name(DType dtype) {
-  switch (dtype) {
-    case DType::f32: return "F32";
-    case DType::f16: return "F16";
-    case DType::bf16: return "BF16";
-    default: fail(ErrorCode::usage, "dtype ", name_of(dtype), " cannot be written: take fp32, bf16 or fp16");
-  }
-}
-
 std::string header_of(std::span<const TensorInfo> tensors, DType dtype, const std::string& config_json) {
   nlohmann::ordered_json header;
   header["__metadata__"] = {{kConfigMetadata, config_json}};
   std::uint64_t offset = 0;
   for (const TensorInfo& tensor : tensors) {
     const std::uint64_t end = offset + static_cast<std::uint64_t>(tensor.elements()) * size_of(dtype);
-    header[tensor.name] = {{"dtype", format_name(dtype)}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    header[tensor.name] = {
+        {"dtype", safetensors_name_of(dtype)}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();
@@ -54,6 +47,7 @@ void check_half(const TensorInfo& tensor, std::span<const float> values, const s
 
 void write_safetensors(const Checkpoint& checkpoint, std::span<const TensorInfo> tensors, DType dtype,
                        const std::string& config_json, const std::filesystem::path& path) {
+  check(dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16, "weights written as ", name_of(dtype));
   const std::string header = header_of(tensors, dtype, config_json);
   FileWriter file(path);
   std::string length;
