@@ -14,6 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kMostWidth = 1 << 16;
 constexpr int kMostDepth = 1 << 10;
+constexpr std::size_t kMostText = std::size_t{1} << 16;  // bounds the tree that parsing builds
 
 /// Calls visit(key, field) for every field, in the order of the documentation.
 template <typename AnyConfig, typename Visit>
@@ -60,6 +61,9 @@ const char* expectation(const bool&) { return "true or false"; }
 const char* expectation(const std::array<int, 4>&) { return "four whole numbers"; }
 
 Json parse(std::string_view text, std::string_view source) {
+  if (text.size() > kMostText) {
+    fail(ErrorCode::input, source, ": configuration has ", text.size(), " bytes, expected at most ", kMostText);
+  }
   const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > 4) fail(ErrorCode::input, source, ": configuration is nested too deeply");
     return true;
@@ -127,8 +131,8 @@ void Config::validate(std::string_view source) const {
   const auto in_range = [&](const char* key, int value, int most) {
     require(value >= 1 && value <= most, key, " is ", value, ", expected 1 to ", most);
   };
-  in_range("image_size", image_size, kMostWidth);
   in_range("patch_size", patch_size, 64);
+  in_range("image_size", image_size, kMostWidth);
   in_range("embed_dim", embed_dim, kMostWidth);
   in_range("encoder_depth", encoder_depth, kMostDepth);
   in_range("depth", depth, kMostDepth);

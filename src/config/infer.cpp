@@ -16,7 +16,8 @@ class ShapeReader {
  public:
   explicit ShapeReader(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
 
-  /// All that shapes tell; `selected_layers` stays as it is unless the depth is one of those with known layers.
+  /// All that shapes tell; `selected_layers` are four zeros, which validate() refuses, where the depth does not tell
+  /// them.
   Config read() const {
     Config config;
     const auto& positions = shape(message(kEncoder, "pos_embed"), 3);
@@ -40,6 +41,7 @@ class ShapeReader {
       config.dpt_out_channels[i] = small(shape(message("depth_head.projects.", i, ".weight"), 4)[0]);
     }
     config.has_point_head = checkpoint_.find("point_head.norm.weight") != nullptr;
+    if (!knows_layers(config)) config.selected_layers = {};
     if (config.depth == 4) config.selected_layers = {0, 1, 2, 3};
     return config;
   }
