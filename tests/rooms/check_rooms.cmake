@@ -11,8 +11,7 @@ include(${ROOMS})
 # What an include in <> or "" begins with, and the folders that may have it.
 set(homes
   "opencv2/=src/media"
-  "CLI/=tools"
-  "spdlog/=tools"
+  "CLI/=tools benchmarks"
   "(cuda|cublas|cudnn|nccl|nvtx|flashinfer|cutlass|cute/|cub/|thrust/)=src/backend src/attention tests/backend tests/attention")
 
 set(faults "")

@@ -35,7 +35,7 @@ try_tree("room media does not say that it knows middle" src/media/a.cpp "#includ
 try_tree("belongs in src/media alone" src/middle/b.cpp "#include <opencv2/core.hpp>")
 try_tree("belongs in src/media alone" tools/p/main.cpp "#include <opencv2/core.hpp>")
 try_tree("belongs in src/backend or src/attention" src/middle/b.hpp "#include <cuda_runtime.h>")
-try_tree("belongs in tools alone" src/low/a.cpp "#include <spdlog/spdlog.h>")
+try_tree("belongs in tools or benchmarks alone" src/low/a.cpp "#include <CLI/CLI.hpp>")
 try_tree("standard library and nlohmann/json alone" src/low/a.cpp "#include <fmt/core.h>")
 try_tree("no include found" src/low/a.txt "nothing")
 set(extra "set(knows_low middle)\n")
