@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -10,7 +11,11 @@ namespace lingbot_map::tool {
 /// Reads "fp32", "bf16" or "fp16". Throws Error(usage) on anything else.
 [[nodiscard]] DType stored_dtype(const std::string& name);
 
-/// Throws Error(usage) unless `output` ends in .safetensors, and unless it is another file than `input` (empty: none).
+/// Reads a whole number from 0 on. Throws Error(usage) on anything else.
+[[nodiscard]] std::uint64_t seed_of(const std::string& text);
+
+/// Throws Error(usage) unless `output` ends in .safetensors, and unless writing it leaves `input` (empty: none) as it
+/// is.
 void check_model_output(const std::filesystem::path& output, const std::filesystem::path& input);
 
 }  // namespace lingbot_map::tool
