@@ -15,11 +15,28 @@ const std::byte* element(const Tensor& x, std::int64_t row, std::int64_t column)
          static_cast<std::size_t>(row * x.row_stride() + column) * size_of(x.dtype());
 }
 
+/// Whether queries and keys of these shapes fit each other and the kernels; gives the size of a head.
+int checked_head_dim(const cpu::Kernels& kernels, const Tensor& q, const Tensor& k, const Tensor& v, int heads,
+                     const Tensor& out) {
+  const auto fits = [&q](const Tensor& x, std::int64_t rows) {
+    return x.rank() == 2 && x.dim(0) == rows && x.dim(1) == q.dim(1) && x.dtype() == q.dtype();
+  };
+  check(q.rank() == 2 && k.rank() == 2 && k.dim(0) > 0 && fits(k, k.dim(0)) && fits(v, k.dim(0)) &&
+            fits(out, q.dim(0)) && (q.dtype() == DType::f32 || q.dtype() == DType::bf16),
+        "attention of ", q.shape_text(), " over ", k.shape_text(), " and ", v.shape_text(), " into ", out.shape_text(),
+        ", all ", name_of(q.dtype()));
+  const std::int64_t granule = std::int64_t{heads} * kernels.panel_width;
+  check(heads > 0 && q.dim(1) % granule == 0, heads, " heads of ", q.dim(1), " elements: expected a multiple of ",
+        granule);
+  return static_cast<int>(q.dim(1) / heads);
+}
+
 }  // namespace
 
 void SdpaCpu::attend(std::span<const Group> groups, int heads) {
   const Tensor& first = groups.front().q;
-  const auto head_dim = static_cast<int>(first.dim(1) / heads);
+  const int head_dim =
+      checked_head_dim(backend_.kernels(), first, groups.front().k, groups.front().v, heads, groups.front().out);
   const std::int64_t queries = first.dim(0);
   const int threads = backend_.threads().size();
   const auto tasks_without_split = static_cast<std::int64_t>(groups.size()) * heads;
@@ -59,6 +76,8 @@ void SdpaCpu::attend(std::span<const Group> groups, int heads) {
 
 void SdpaCpu::within_frames(const Tensor& q, const Tensor& k, const Tensor& v, int frames, int heads,
                             const Tensor& out) {
+  check(frames > 0 && q.dim(0) % frames == 0 && k.dim(0) == q.dim(0) && v.dim(0) == q.dim(0) && out.dim(0) == q.dim(0),
+        "attention of ", frames, " frames in ", q.shape_text(), " and ", k.shape_text());
   const std::int64_t tokens = q.dim(0) / frames;
   groups_.clear();
   for (std::int64_t frame = 0; frame < frames; ++frame) {
@@ -75,8 +94,10 @@ void SdpaCpu::run(const KvStore& store, int layer, const Tensor& q, int heads, c
 }
 
 void SdpaCpu::over_rows(const Tensor& q, const Tensor& k, const Tensor& v, int heads, const Tensor& out) {
-  const std::int64_t head_dim = q.dim(1) / heads;
-  check(q.dtype() == DType::f32 && k.dtype() == DType::f32, "over_rows of ", name_of(q.dtype()));
+  constexpr int kMostHeadDims = 256;
+  const int head_dim = checked_head_dim(backend_.kernels(), q, k, v, heads, out);
+  check(q.dtype() == DType::f32 && head_dim <= kMostHeadDims, "over_rows of ", name_of(q.dtype()), " heads of ",
+        head_dim);
   backend_.threads().parallel_for(q.dim(0) * heads, [&](std::int64_t task, int) {
     const std::int64_t row = task / heads;
     const std::int64_t head = task % heads * head_dim;
@@ -88,7 +109,7 @@ void SdpaCpu::over_rows(const Tensor& q, const Tensor& k, const Tensor& v, int h
                                           .out = const_cast<std::byte*>(element(out, row, head)),
                                           .keys = k.dim(0),
                                           .queries = 1,
-                                          .head_dim = static_cast<int>(head_dim),
+                                          .head_dim = head_dim,
                                           .scale = 1.0F / std::sqrt(static_cast<float>(head_dim))});
   });
 }

@@ -30,13 +30,14 @@ std::span<const Kernels* const> available_kernels() {
 }
 
 std::size_t attention_scratch_bytes(int queries, int head_dim) {
-  // The largest of all sets: blocks of 512 keys, tiles of 12 queries, 4-byte elements; 64 bytes of slack for each part.
+  // The largest of all sets: blocks of 512 keys, tiles of 12 queries, 4-byte elements, 128 bytes of state a query;
+  // 64 bytes of slack for each part.
   constexpr std::size_t kKeyBlock = 512;
   constexpr std::size_t kScoreStride = kKeyBlock + 32;
   constexpr std::size_t kTileRows = 12;
   const auto rows = static_cast<std::size_t>(queries);
   const auto dim = static_cast<std::size_t>(head_dim);
-  return rows * dim * 8 + rows * 8 + kKeyBlock * dim * 8 + kTileRows * kScoreStride * 8 + std::size_t{7} * 64;
+  return rows * dim * 8 + rows * 128 + kKeyBlock * dim * 8 + kTileRows * kScoreStride * 4 + std::size_t{6} * 64;
 }
 
 }  // namespace lingbot_map::cpu
