@@ -7,7 +7,7 @@
 namespace lingbot_map {
 
 std::string printable(std::string_view text, std::size_t limit) {
-  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::string_view hex = "0123456789abcdef";
   std::string out;
   for (const char c : text.substr(0, limit)) {
     const auto byte = static_cast<unsigned char>(c);
@@ -15,8 +15,8 @@ std::string printable(std::string_view text, std::size_t limit) {
       out += c;
     } else {
       out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
+      out += hex[byte >> 4];
+      out += hex[byte & 15];
     }
   }
   return text.size() > limit ? out + "..." : out;
@@ -29,13 +29,13 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string bytes_text(std::uint64_t bytes) {
-  constexpr std::array kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  constexpr std::array units = {"kB", "MB", "GB", "TB", "PB", "EB"};
   if (bytes < 1000) return std::to_string(bytes) + " B";
   double value = static_cast<double>(bytes) / 1000;
   std::size_t unit = 0;
   for (; value >= 999.5; ++unit) value /= 1000;
   std::ostringstream out;
-  out << std::fixed << std::setprecision(value < 9.995 ? 2 : value < 99.95 ? 1 : 0) << value << ' ' << kUnits[unit];
+  out << std::fixed << std::setprecision(value < 9.995 ? 2 : value < 99.95 ? 1 : 0) << value << ' ' << units[unit];
   return out.str();
 }
 

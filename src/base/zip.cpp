@@ -73,7 +73,7 @@ Directory find_directory(const File& file) {
   std::uint64_t directory_end = tail_offset + *end;
   std::uint64_t disk = load_le<std::uint16_t>(tail, *end + 4);
   if (*end >= kLocatorBytes && load_le<std::uint32_t>(tail, *end - kLocatorBytes) == kEnd64Locator) {
-    const std::uint64_t at = load_le<std::uint64_t>(tail, *end - kLocatorBytes + 8);
+    const auto at = load_le<std::uint64_t>(tail, *end - kLocatorBytes + 8);
     if (at > file.size() || file.size() - at < kEnd64Bytes) fail_damaged(file, "its zip64 record is outside the file");
     const std::string record = file.read_text(at, kEnd64Bytes);
     if (load_le<std::uint32_t>(record) != kEnd64) fail_damaged(file, "its zip64 record is not where it should be");
@@ -137,13 +137,13 @@ std::uint32_t field32(std::uint64_t value) { return static_cast<std::uint32_t>(s
 
 // What local header and directory entry have in common, up to and with the lengths of name and extra field.
 void append_common(std::string& out, const ZipEntry& entry, std::size_t extra_bytes) {
-  constexpr std::uint16_t kUtf8Name = 0x800;
-  constexpr std::uint16_t kFirstDate = (1 << 5) | 1;  // 1980-01-01
+  constexpr std::uint16_t utf8_name = 0x800;
+  constexpr std::uint16_t first_date = (1 << 5) | 1;  // 1980-01-01
   append_le(out, static_cast<std::uint16_t>(extra_bytes > 0 ? 45 : 20));
-  append_le(out, kUtf8Name);
+  append_le(out, utf8_name);
   append_le(out, entry.method);
   append_le(out, std::uint16_t{0});
-  append_le(out, kFirstDate);
+  append_le(out, first_date);
   append_le(out, entry.crc);
   append_le(out, field32(entry.size));
   append_le(out, field32(entry.size));
@@ -190,7 +190,7 @@ ZipReader::ZipReader(File file) : file_(std::move(file)) {
     std::uint64_t header = load_le<std::uint32_t>(rest, 42);
     const std::string shown = printable(entry.name);
     if (!apply_zip64(rest.substr(kEntryBytes + name_bytes, extra_bytes), entry.size, stored_size, header)) {
-      fail_damaged(file_, "the zip64 fields of " + shown + " are cut off");
+      fail_damaged(file_, message("the zip64 fields of ", shown, " are cut off"));
     }
     entry.offset = content_offset(file_, shown, header, directory.offset);
     if (entry.offset > directory.offset || stored_size > directory.offset - entry.offset) {
@@ -250,7 +250,7 @@ void ZipWriter::add(std::string_view name, std::initializer_list<std::span<const
   std::string header;
   append_le(header, kLocalHeader);
   append_common(header, entry, extra.size());
-  file_.write(header + entry.name + extra);
+  file_.write(header.append(entry.name).append(extra));
   for (const auto piece : pieces) file_.write(piece);
   entries_.push_back(std::move(entry));
 }
@@ -267,7 +267,7 @@ void ZipWriter::finish() {
     append_common(record, entry, extra.size());
     record.append(10, '\0');  // no comment, first disk, no attributes
     append_le(record, field32(entry.offset));
-    file_.write(record + entry.name + extra);
+    file_.write(record.append(entry.name).append(extra));
   }
   const std::uint64_t end = file_.position();
   const std::uint64_t count = entries_.size();

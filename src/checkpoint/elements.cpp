@@ -42,9 +42,9 @@ void widen_number(std::span<const std::byte> bytes, std::span<float> out) {
 
 // A double past the range of float has no defined conversion.
 float narrow(double value) noexcept {
-  constexpr double kMost = std::numeric_limits<float>::max();
-  if (value > kMost) return std::numeric_limits<float>::infinity();
-  if (value < -kMost) return -std::numeric_limits<float>::infinity();
+  constexpr double largest = std::numeric_limits<float>::max();
+  if (value > largest) return std::numeric_limits<float>::infinity();
+  if (value < -largest) return -std::numeric_limits<float>::infinity();
   return static_cast<float>(value);
 }
 

@@ -76,7 +76,7 @@ class StateDictReader {
       fail(ErrorCode::input, source(), ": holds no tensors, expected a state dict, itself or as the entry \"model\"");
     }
     fail(ErrorCode::input, source(), ": has its tensors under \"", printable(nested),
-         "\", expected them at the top or under \"model\"; re-save that entry with torch.save");
+         R"(", expected them at the top or under "model"; re-save that entry with torch.save)");
   }
 
   template <typename Visit>

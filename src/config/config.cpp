@@ -108,10 +108,10 @@ Config Config::from_json(std::string_view text, std::string_view source, const C
     }
   });
   if (known != json.size()) {
-    for (const auto& [key, value] : json.items()) {
+    for (const auto& item : json.items()) {
       bool named = false;
-      for_each_field(config, [&](const char* name, const auto&) { named = named || key == name; });
-      if (!named) fail(ErrorCode::input, source, ": configuration has the unknown key ", printable(key));
+      for_each_field(config, [&](const char* name, const auto&) { named = named || item.key() == name; });
+      if (!named) fail(ErrorCode::input, source, ": configuration has the unknown key ", printable(item.key()));
     }
   }
   config.validate(source);

@@ -91,7 +91,7 @@ class ManifestWriter {
     linear(name + "pose_branch.fc2", kPose, width / 2);
   }
   void dpt_head(const std::string& name, std::int64_t outputs) {
-    constexpr std::int64_t kHidden = 32;
+    constexpr std::int64_t hidden = 32;
     const std::int64_t features = config_.dpt_features;
     const auto& channels = config_.dpt_out_channels;
     norm(name + "norm", 2 * width_);
@@ -114,8 +114,8 @@ class ManifestWriter {
       }
     }
     convolution(scratch + "output_conv1", features / 2, features, 3);
-    convolution(scratch + "output_conv2.0", kHidden, features / 2, 3);
-    convolution(scratch + "output_conv2.2", outputs, kHidden, 1);
+    convolution(scratch + "output_conv2.0", hidden, features / 2, 3);
+    convolution(scratch + "output_conv2.2", outputs, hidden, 1);
   }
 
   const Config& config_;
