@@ -7,7 +7,7 @@ CMAKE_ARGS ?=
 CLANG_FORMAT ?= clang-format
 
 PROGRAM = $(BUILD)/bin/lingbot-map
-CXX_FILES = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp'
+CXX_FILES = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh'
 
 .PHONY: help deps build test demo bench format check-format lint sanitize install
 

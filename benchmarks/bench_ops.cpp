@@ -140,7 +140,8 @@ std::string sized(std::initializer_list<std::int64_t> sizes) {
 
 Linear make_linear(Bench& bench, Data& data, std::int64_t out, std::int64_t in, DType dtype) {
   const Tensor weights = data(DType::f32, {out * in});
-  return {.weight = bench.backend.pack({weights.data<float>(), static_cast<std::size_t>(out * in)}, out, in, dtype),
+  return {.weight = bench.backend.pack({weights.data<float>(), static_cast<std::size_t>(out * in)}, out, in,
+                                       precision_of(dtype)),
           .bias = data.buffer(out)};
 }
 
@@ -213,19 +214,20 @@ void add_attention(Bench& bench) {
           const Tensor q = data(dtype, {kQueries, kWidth});
           const Tensor out = data(dtype, {kQueries, kWidth});
           auto sdpa = std::make_shared<SdpaCpu>(bench.backend);
-          sdpa->plan(cache);
+          sdpa->plan(cache, q.dim(0));
           return [q, out, store, sdpa] { sdpa->run(*store, 0, q, kHeads, out); };
         });
   }
-  constexpr std::int64_t kFrames = 1000;
+  static constexpr std::int64_t kFrames = 1000;
   bench.add(message("attention/over_rows/fp32/", sized({1, kFrames})), flops(1, 2 * kFrames), DType::f32,
             [&bench](Data& data) {
               const Tensor k = data(DType::f32, {kFrames, 2 * kWidth});
               const Tensor v = data(DType::f32, {kFrames, 2 * kWidth});
               const Tensor q = data(DType::f32, {1, 2 * kWidth});
               const Tensor out = data(DType::f32, {1, 2 * kWidth});
-              return [q, k, v, out, sdpa = std::make_shared<SdpaCpu>(bench.backend)] {
-                sdpa->over_rows(q, k, v, kHeads, out);
+              const auto count = std::make_shared<std::int64_t>(kFrames);
+              return [q, k, v, out, count, sdpa = std::make_shared<SdpaCpu>(bench.backend)] {
+                sdpa->over_rows(q, k, v, Tensor(count.get(), DType::i64, {1}), kHeads, out);
               };
             });
 }
@@ -276,8 +278,8 @@ void add_rows(Bench& bench) {
                 0, dtype, [&bench, dtype, interleaved](Data& data) {
                   const Tensor qkv = data(DType::f32, {kTokens, 3 * kWidth});
                   const Tensor q = data(dtype, {kTokens, kWidth});
-                  const KeyValueTarget target{.patch_keys = data(dtype, {kTokens, kWidth}),
-                                              .patch_values = data(dtype, {kTokens, kWidth})};
+                  const KeyValueTarget target{.keys = data(dtype, {kTokens, kWidth}),
+                                              .values = data(dtype, {kTokens, kWidth})};
                   const auto norm = std::make_shared<Norm>(
                       Norm{.weight = data.buffer(kHeadDim), .bias = data.buffer(kHeadDim), .epsilon = 1e-5F});
                   HeadSplit split{.heads = kHeads,
@@ -287,9 +289,7 @@ void add_rows(Bench& bench) {
                                   .rotary = {.interleaved = interleaved}};
                   if (interleaved) split.rotary.temporal = data(DType::f32, {1, 10, 2});
                   split.rotary.spatial = data(DType::f32, {kTokens, interleaved ? 22 : 32, 2});
-                  return [&bench, qkv, q, target, norm, split] {
-                    bench.backend.split_heads(qkv, split, q, {&target, 1});
-                  };
+                  return [&bench, qkv, q, target, norm, split] { bench.backend.split_heads(qkv, 1, split, q, target); };
                 });
     }
   }

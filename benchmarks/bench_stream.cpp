@@ -72,15 +72,21 @@ void run_frames(const FramesOptions& options) {
   const MemoryPlan plan = Session::plan(model, options.session, options.width, options.height);
   Arena arena(backend.allocate(plan.activations));
   StageTimes times;
+  const auto clock = backend.make_clock();
   const auto run = [&](StreamState::Role role, std::int64_t frames) {
     const Arena::Scope scope(arena);
-    const Tensor images = arena.allocate(DType::u8, {frames, grid.height, grid.width, 3});
+    const Tensor inputs = arena.allocate(DType::u8, {static_cast<std::int64_t>(PassInputs::bytes(frames, grid))});
+    std::vector<std::byte> host(inputs.bytes());
+    const Tensor block(host.data(), DType::u8, {static_cast<std::int64_t>(host.size())});
+    auto* pixels = PassInputs::in(block, frames, grid).images.data<std::uint8_t>();
     for (std::int64_t i = 0; i < frames; ++i) {
-      const Image image = make_frame(options.width, options.height, static_cast<int>(i));
-      backend.upload(std::as_bytes(std::span(image.pixels)), images.rows(i, 1));
+      pixels = std::ranges::copy(make_frame(options.width, options.height, static_cast<int>(i)).pixels, pixels).out;
     }
     const auto start = Clock::now();
-    (void)state.run(role, images, arena, times);
+    state.begin(role, frames, block);
+    backend.upload(host, inputs);
+    (void)state.run(inputs, arena, times, clock.get());
+    state.end();
     return seconds_since(start);
   };
   const double scale_seconds = run(StreamState::Role::scale, options.session.scale_frames);

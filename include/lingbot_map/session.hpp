@@ -23,6 +23,11 @@ struct SessionOptions {
   int keyframe_interval = 1;  ///< every n-th streamed frame is kept, the first one always
   int camera_iterations = 4;  ///< refinement passes of the camera head
   AttentionKind attention = AttentionKind::automatic;
+  /// Whether a device that can may record the operations of a frame once and replay them: the same bits, sooner.
+  bool graphs = true;
+  /// Whether stage_times() are measured on a GPU, where that costs some speed (recorded operations cannot be timed). On
+  /// the CPU they always are.
+  bool profile = false;
 };
 
 /// The role a frame had.
@@ -55,7 +60,7 @@ struct CacheStats {
   std::int64_t special_tokens = 0;  ///< special tokens kept, of all frames
 };
 
-/// Seconds that each stage took since the session began.
+/// Seconds of the device that each stage took since the session began.
 struct StageTimes {
   double encoder = 0;
   double frame_attention = 0;
@@ -86,12 +91,24 @@ class Session {
   /// session alike). Returns nothing while scale frames are gathered, then all of them at once, then one result a
   /// frame. Throws Error(usage) on a frame of another size.
   [[nodiscard]] std::vector<FrameResult> push(const Image& frame);
+  /// push() without the wait: the frame is on its way when the call returns, and collect() brings its results. While
+  /// one frame is computed, the next can be submitted, so that the device never waits for the host. Throws as push().
+  void submit(const Image& frame);
+  /// Waits for the oldest frame on its way and returns its results, which are empty for a gathered scale frame; empty
+  /// too when none is on its way.
+  [[nodiscard]] std::vector<FrameResult> collect();
+  /// Frames submitted and not yet collected.
+  [[nodiscard]] int in_flight() const noexcept;
   /// The result for a frame that leaves no trace: no counter and no cache changes. Throws Error(usage) before the scale
   /// pass is complete.
   [[nodiscard]] FrameResult query(const Image& frame);
   /// Ends the sequence: the scale frames gathered so far if there were fewer than asked for, else nothing. Afterwards
   /// the session takes no further frame.
   [[nodiscard]] std::vector<FrameResult> finish();
+
+  /// For measurements: leaves the cache as if `keyframes` more frames had been kept, with copies of what the last scale
+  /// frame left there. Throws Error(usage) before the scale pass is complete.
+  void prefill(std::int64_t keyframes);
 
   [[nodiscard]] CacheStats cache_stats() const;
   /// Bytes of device memory that cache and camera caches take now.

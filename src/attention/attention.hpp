@@ -21,13 +21,19 @@ class Attention {
   virtual void within_frames(const Tensor& q, const Tensor& k, const Tensor& v, int frames, int heads,
                              const Tensor& out) = 0;
 
-  /// Once a frame, before the first run: what run() reads is the visible range of `cache`.
-  virtual void plan(const TwoStreamCache& cache) = 0;
+  /// The tokens that run() may touch to attend to `range`: at least these must be prepared in the store.
+  [[nodiscard]] virtual VisibleRange touched(const VisibleRange& range) const { return range; }
+  /// Once a frame, before the first run: what run() reads is the visible range of `cache`, for `queries` rows.
+  virtual void plan(const TwoStreamCache& cache, std::int64_t queries) = 0;
+  /// Equal for two plans exactly when operations recorded under one may be replayed under the other.
+  [[nodiscard]] virtual std::uint64_t signature() const { return 0; }
   /// Once a layer: q [n, heads * head_dim] against the planned range of that layer.
   virtual void run(const KvStore& store, int layer, const Tensor& q, int heads, const Tensor& out) = 0;
 
-  /// A few float32 queries [n, heads * head_dim] against float32 rows: the camera head.
-  virtual void over_rows(const Tensor& q, const Tensor& k, const Tensor& v, int heads, const Tensor& out) = 0;
+  /// A few float32 queries [n, heads * head_dim] against the first `count` float32 rows of k and v: the camera head.
+  /// count i64 [1] is read when the operation runs.
+  virtual void over_rows(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& count, int heads,
+                         const Tensor& out) = 0;
 };
 
 /// The attention of this kind for a back end; `automatic` takes the fastest for its device and `dtype`. Throws

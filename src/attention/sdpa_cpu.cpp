@@ -93,7 +93,11 @@ void SdpaCpu::run(const KvStore& store, int layer, const Tensor& q, int heads, c
   attend({&group, 1}, heads);
 }
 
-void SdpaCpu::over_rows(const Tensor& q, const Tensor& k, const Tensor& v, int heads, const Tensor& out) {
+void SdpaCpu::over_rows(const Tensor& q, const Tensor& k_plane, const Tensor& v_plane, const Tensor& count, int heads,
+                        const Tensor& out) {
+  check(count.elements() == 1 && count.dtype() == DType::i64, "over_rows with a count of ", count.shape_text());
+  const Tensor k = k_plane.rows(0, *count.data<std::int64_t>());
+  const Tensor v = v_plane.rows(0, *count.data<std::int64_t>());
   constexpr int kMostHeadDims = 256;
   const int head_dim = checked_head_dim(backend_.kernels(), q, k, v, heads, out);
   check(q.dtype() == DType::f32 && head_dim <= kMostHeadDims, "over_rows of ", name_of(q.dtype()), " heads of ",

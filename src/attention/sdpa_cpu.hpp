@@ -16,9 +16,10 @@ class SdpaCpu final : public Attention {
   [[nodiscard]] AttentionKind kind() const noexcept override { return AttentionKind::sdpa; }
   void within_frames(const Tensor& q, const Tensor& k, const Tensor& v, int frames, int heads,
                      const Tensor& out) override;
-  void plan(const TwoStreamCache& cache) override { range_ = cache.visible(); }
+  void plan(const TwoStreamCache& cache, std::int64_t) override { range_ = cache.visible(); }
   void run(const KvStore& store, int layer, const Tensor& q, int heads, const Tensor& out) override;
-  void over_rows(const Tensor& q, const Tensor& k, const Tensor& v, int heads, const Tensor& out) override;
+  void over_rows(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& count, int heads,
+                 const Tensor& out) override;
 
  private:
   /// One group of queries that sees one range of keys.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +11,18 @@
 #include "tensor/tensor.hpp"
 
 namespace lingbot_map {
+
+/// What the operands of a product are rounded to before they are multiplied. Sums are float32 always.
+enum class Precision : std::uint8_t {
+  f32,   ///< not at all
+  tf32,  ///< to 10 bits of mantissa where the device has that (float32 elsewhere); stored as float32
+  bf16,
+  f16,
+};
+/// The type in which weights of a precision are stored.
+[[nodiscard]] DType storage_of(Precision precision) noexcept;
+/// The precision of products in a type: f32, bf16 or f16. Throws Error(internal) on others.
+[[nodiscard]] Precision precision_of(DType dtype);
 
 /// Weights of a product [out, in] as one back end likes them: packed, on its device. Opaque to everyone else.
 class Matrix {
@@ -21,10 +34,11 @@ class Matrix {
   [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
 };
 
-/// y = x W^T + b.
+/// y = scale (x W^T) + b.
 struct Linear {
   std::shared_ptr<const Matrix> weight;
-  Buffer bias;  ///< [out] float32 on the device; empty: none
+  Buffer bias{};   ///< [out] float32 on the device; empty: none
+  Buffer scale{};  ///< [out] float32 on the device; empty: none. Only with Activation::add_to_target.
 };
 
 /// A square convolution with zero padding over channels-last images, as a product of [out, kernel * kernel * in].
@@ -58,13 +72,14 @@ struct Rotary {
   bool interleaved = false;  ///< pairs are elements (2j, 2j + 1); else (i, i + 16) within each 32 elements
 };
 
-/// Where the keys and values of one frame go: rows [tokens, width]. The first `special_keys.dim(0)` tokens of the frame
-/// go to the special rows, the others to the patch rows. Without special tokens all go to the patch rows.
+/// Where the keys and values of some frames go: rows of two planes [rows, width].
 struct KeyValueTarget {
-  Tensor special_keys{};
-  Tensor special_values{};
-  Tensor patch_keys;
-  Tensor patch_values;
+  Tensor keys;
+  Tensor values;
+  /// i64 [frames, 2], read when the operation runs: for each frame the row of its first patch token and that of its
+  /// first special token. Empty: frames lie one after the other from row 0 on.
+  Tensor places{};
+  std::int64_t specials = 0;  ///< the first tokens of every frame that go to its special rows; 0 without places
 };
 
 /// How q, k and v of a block are made from one product.
@@ -74,6 +89,39 @@ struct HeadSplit {
   const Norm* q_norm = nullptr;  ///< over head_dim, one for all heads; null: none
   const Norm* k_norm = nullptr;
   Rotary rotary;
+};
+
+/// One frame's way to the device and back, beside the work of other frames. Calls come in the order input, send,
+/// receive, output; then again. The back end outlives it.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  /// Host memory to fill before send(); free to write as soon as the call returns.
+  [[nodiscard]] virtual std::span<std::byte> input() = 0;
+  /// Copies the first target.bytes() of input() to a contiguous view before the operations that are called later.
+  virtual void send(const Tensor& target) = 0;
+  /// Takes contiguous views, one after the other, as the operations called so far leave them.
+  virtual void receive(std::span<const Tensor> sources) = 0;
+  /// What receive() took, once it is there. Valid until the next input().
+  [[nodiscard]] virtual std::span<const std::byte> output() = 0;
+};
+
+/// Operations that were recorded, to be run again on the same memory.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
+/// Measures how long parts of the work take on the device.
+class StageClock {
+ public:
+  virtual ~StageClock() = default;
+  /// Begins a part; parts may not overlap.
+  virtual void start() = 0;
+  /// Ends it: its seconds are added to `total` now or at the next settle().
+  virtual void stop(double& total) = 0;
+  /// Waits for all parts and adds what is missing.
+  virtual void settle() = 0;
 };
 
 /// The steps that the network takes, on views of one device's memory. Arguments named first are read, the last ones
@@ -102,11 +150,24 @@ class Backend {
   /// Copies to host memory, after everything before it is done.
   virtual void download(const Tensor& source, std::span<std::byte> target) = 0;
   [[nodiscard]] virtual GrowingMemoryMaker growing_memory() = 0;
+  /// A way for up to so many bytes each way.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> make_transfer(std::size_t in_bytes, std::size_t out_bytes) = 0;
+
+  // ---- Order -------------------------------------------------------------------------------------------------------
+  // Operations run in the order of their calls; a device may run them later than they are called.
+  /// Calls both; what they do may overlap, so neither may read what the other writes. Later operations wait for both.
+  virtual void beside(const std::function<void()>& first, const std::function<void()>& second) = 0;
+  /// Calls `work` and records its operations instead of running them, host memory uploads included: `work` must neither
+  /// upload nor download. Null when this back end cannot; then `work` was not called.
+  [[nodiscard]] virtual std::unique_ptr<Recording> record(const std::function<void()>& work) = 0;
+  /// Runs what was recorded: the same bits as running it directly.
+  virtual void replay(const Recording& recording) = 0;
+  [[nodiscard]] virtual std::unique_ptr<StageClock> make_clock() = 0;
 
   // ---- Weights -----------------------------------------------------------------------------------------------------
-  /// weights [out, in] row-major float32; kept as `dtype` (f32 or bf16), rounded to nearest even.
+  /// weights [out, in] row-major float32, rounded to nearest even where `precision` is narrower.
   [[nodiscard]] virtual std::shared_ptr<const Matrix> pack(std::span<const float> weights, std::int64_t out,
-                                                           std::int64_t in, DType dtype) = 0;
+                                                           std::int64_t in, Precision precision) = 0;
 
   // ---- Tokens ------------------------------------------------------------------------------------------------------
   /// x[frame][first + n] = projection(normalised patch n) + positions[n]: images u8 [frames, height, width, 3] in RGB
@@ -126,9 +187,9 @@ class Backend {
   /// x [n, in] f32 or the weights' type; y [n, out] f32 or the weights' type.
   virtual void linear(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y) = 0;
   /// qkv float32 [frames * tokens, 3 * heads * head_dim], ordered q, k, v, then head. Normalises q and k, rotates them,
-  /// and writes q [frames * tokens, width] and one target a frame.
-  virtual void split_heads(const Tensor& qkv, const HeadSplit& split, const Tensor& q,
-                           std::span<const KeyValueTarget> targets) = 0;
+  /// and writes q [frames * tokens, width] and the keys and values to their target.
+  virtual void split_heads(const Tensor& qkv, std::int64_t frames, const HeadSplit& split, const Tensor& q,
+                           const KeyValueTarget& target) = 0;
 
   // ---- Camera head -------------------------------------------------------------------------------------------------
   virtual void silu(const Tensor& x, const Tensor& y) = 0;
@@ -136,8 +197,7 @@ class Backend {
   /// float32.
   virtual void modulate(const Tensor& x, const Tensor& modulation, const Tensor& y) = 0;
 
-  // ---- Depth head: float32 images, channels last [height, width, channels]
-  // -------------------------------------------
+  // ---- Depth head: float32 images, channels last [height, width, channels] -----------------------------------------
   virtual void convolve(const Tensor& x, const Convolution& convolution, Activation activation, const Tensor& y) = 0;
   /// x = max(x, 0) in place.
   virtual void relu(const Tensor& x) = 0;

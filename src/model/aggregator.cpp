@@ -4,35 +4,8 @@
 
 #include "model/block.hpp"
 #include "model/encoder.hpp"
-#include "model/positions.hpp"
 
 namespace lingbot_map {
-namespace {
-
-/// Keys and values of every frame straight into the planes of one layer.
-std::vector<KeyValueTarget> store_targets(const Pass& pass, int layer) {
-  const FrameGrid& grid = pass.tables.grid;
-  const Tensor keys = pass.store.keys(layer);
-  const Tensor values = pass.store.values(layer);
-  std::vector<KeyValueTarget> targets;
-  for (const FrameSpan& span : pass.spans) {
-    targets.push_back({.special_keys = keys.rows(span.special_token, grid.specials),
-                       .special_values = values.rows(span.special_token, grid.specials),
-                       .patch_keys = keys.rows(span.patch_token, grid.patches()),
-                       .patch_values = values.rows(span.patch_token, grid.patches())});
-  }
-  return targets;
-}
-
-Tensor upload_table(Pass& pass, const std::vector<float>& table, std::int64_t rows) {
-  const auto pairs = static_cast<std::int64_t>(table.size()) / (2 * rows);
-  const Tensor view = pass.arena.allocate(DType::f32, {rows, pairs, 2});
-  pass.backend.upload(std::as_bytes(std::span(table)), view);
-  return view;
-}
-
-}  // namespace
-
 void aggregate(Pass& pass, const Config& config, const AggregatorWeights& weights, const std::array<Tensor, 4>& taps) {
   const Arena::Scope scope(pass.arena);
   const FrameGrid& grid = pass.tables.grid;
@@ -48,7 +21,7 @@ void aggregate(Pass& pass, const Config& config, const AggregatorWeights& weight
   encode(pass, config, weights.encoder, grid.specials, x.reshape({frames, grid.tokens(), width}));
 
   const Rotary in_frame{.spatial = pass.tables.rotary_2d.view(DType::f32, {grid.tokens(), 32, 2})};
-  const Rotary in_sequence{.temporal = upload_table(pass, rotary_3d_temporal(pass.first_frame, frames), frames),
+  const Rotary in_sequence{.temporal = pass.inputs.rotary_time,
                            .spatial = pass.tables.rotary_3d.view(DType::f32, {grid.tokens(), 22, 2}),
                            .interleaved = true};
   for (int group = 0; group < config.depth; ++group) {
@@ -56,19 +29,22 @@ void aggregate(Pass& pass, const Config& config, const AggregatorWeights& weight
     const bool tapped = selected != config.selected_layers.end();
     const Tensor tap = tapped ? taps[static_cast<std::size_t>(selected - config.selected_layers.begin())] : Tensor();
     {
-      const StageTimer timer(pass.times.frame_attention);
+      const StageTimer timer(pass.clock, pass.times.frame_attention);
       const BlockWeights& block = weights.frame_blocks[static_cast<std::size_t>(group)];
       run_block(pass, block, pass.dtype, x, [&](const Tensor& qkv, const Tensor& out) {
         attend_within_frames(pass, block, config.num_heads, in_frame, qkv, out);
       });
       if (tapped) pass.backend.copy(x, tap.columns(0, width));
     }
-    const StageTimer timer(pass.times.global_attention);
+    const StageTimer timer(pass.clock, pass.times.global_attention);
     const BlockWeights& block = weights.global_blocks[static_cast<std::size_t>(group)];
     run_block(pass, block, pass.dtype, x, [&](const Tensor& qkv, const Tensor& out) {
       const Tensor q = pass.arena.allocate(pass.dtype, {x.dim(0), width});
-      pass.backend.split_heads(qkv, head_split(block, config.num_heads, width, in_sequence), q,
-                               store_targets(pass, group));
+      pass.backend.split_heads(qkv, frames, head_split(block, config.num_heads, width, in_sequence), q,
+                               {.keys = pass.store.keys(group),
+                                .values = pass.store.values(group),
+                                .places = pass.inputs.places,
+                                .specials = grid.specials});
       pass.attention.run(pass.store, group, q, config.num_heads, out);
     });
     if (tapped) pass.backend.copy(x, tap.columns(width, width));

@@ -43,15 +43,10 @@ inline void attend_within_frames(Pass& pass, const BlockWeights& weights, int he
                                  const Tensor& qkv, const Tensor& out) {
   const std::int64_t rows = out.dim(0);
   const std::int64_t width = out.dim(1);
-  const std::int64_t tokens = rows / pass.frames();
   const Tensor q = pass.arena.allocate(out.dtype(), {rows, width});
   const Tensor k = pass.arena.allocate(out.dtype(), {rows, width});
   const Tensor v = pass.arena.allocate(out.dtype(), {rows, width});
-  std::vector<KeyValueTarget> targets;
-  for (std::int64_t frame = 0; frame < pass.frames(); ++frame) {
-    targets.push_back({.patch_keys = k.rows(frame * tokens, tokens), .patch_values = v.rows(frame * tokens, tokens)});
-  }
-  pass.backend.split_heads(qkv, head_split(weights, heads, width, rotary), q, targets);
+  pass.backend.split_heads(qkv, pass.frames(), head_split(weights, heads, width, rotary), q, {.keys = k, .values = v});
   pass.attention.within_frames(q, k, v, static_cast<int>(pass.frames()), heads, out);
 }
 

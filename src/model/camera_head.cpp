@@ -1,25 +1,21 @@
 #include "model/camera_head.hpp"
 
 #include "model/block.hpp"
-#include "model/positions.hpp"
 
 namespace lingbot_map {
 
 void estimate_cameras(Pass& pass, const Config& config, const CameraWeights& weights, const Tensor& tokens,
                       const Tensor& pose) {
-  const StageTimer timer(pass.times.camera);
+  const StageTimer timer(pass.clock, pass.times.camera);
   const Arena::Scope scope(pass.arena);
   Backend& backend = pass.backend;
   const std::int64_t frames = pass.frames();
   const std::int64_t width = 2 * static_cast<std::int64_t>(config.embed_dim);
-  const std::int64_t kept = pass.camera_cache.frames();
 
   Rotary rotary;
   if (config.camera_rope) {
-    const std::vector<float> table = rotary_camera(pass.first_camera_frame, frames);
-    rotary.spatial = pass.arena.allocate(DType::f32, {frames, 64, 2});
+    rotary.spatial = pass.inputs.rotary_camera;
     rotary.interleaved = true;
-    backend.upload(std::as_bytes(std::span(table)), rotary.spatial);
   }
   const Tensor x = pass.arena.allocate(DType::f32, {frames, width});
   backend.layer_norm(tokens, weights.token_norm, x);
@@ -44,10 +40,10 @@ void estimate_cameras(Pass& pass, const Config& config, const CameraWeights& wei
         const Tensor q = pass.arena.allocate(DType::f32, {frames, width});
         const Tensor keys = pass.camera_cache.keys(iteration, i);
         const Tensor values = pass.camera_cache.values(iteration, i);
-        const KeyValueTarget target{.patch_keys = keys.rows(kept, frames), .patch_values = values.rows(kept, frames)};
-        backend.split_heads(qkv, head_split(block, config.camera_num_heads, width, rotary), q, {&target, 1});
-        pass.attention.over_rows(q, keys.rows(0, kept + frames), values.rows(0, kept + frames), config.camera_num_heads,
-                                 out);
+        // The frames of a pass are the tokens of one frame here.
+        backend.split_heads(qkv, 1, head_split(block, config.camera_num_heads, width, rotary), q,
+                            {.keys = keys, .values = values, .places = pass.inputs.camera_place});
+        pass.attention.over_rows(q, keys, values, pass.inputs.camera_count, config.camera_num_heads, out);
       });
     }
     backend.layer_norm(y, weights.trunk_norm, embedded);

@@ -5,7 +5,7 @@
 namespace lingbot_map {
 
 void encode(Pass& pass, const Config& config, const EncoderWeights& weights, std::int64_t first, const Tensor& target) {
-  const StageTimer timer(pass.times.encoder);
+  const StageTimer timer(pass.clock, pass.times.encoder);
   const Arena::Scope scope(pass.arena);
   const std::int64_t width = config.embed_dim;
   const std::int64_t prefix = 1 + config.num_register_tokens;
@@ -17,7 +17,7 @@ void encode(Pass& pass, const Config& config, const EncoderWeights& weights, std
   for (std::int64_t frame = 0; frame < frames; ++frame) {
     pass.backend.copy(weights.prefix.view(DType::f32, {prefix, width}), x.rows(frame * tokens, prefix));
   }
-  pass.backend.embed_patches(pass.images, config.patch_size, weights.patch,
+  pass.backend.embed_patches(pass.inputs.images, config.patch_size, weights.patch,
                              pass.tables.positions.view(DType::f32, {patches, width}), prefix,
                              x.reshape({frames, tokens, width}));
   for (const BlockWeights& block : weights.blocks) {

@@ -62,13 +62,24 @@ PassResult Network::forward(Pass& pass) const {
   const std::array<Tensor, 4> taps = allocate_taps(pass);
   aggregate(pass, config_, weights_.aggregator, taps);
   const Tensor last = taps.back().reshape({frames, grid.tokens(), taps.back().dim(1)});
-  estimate_cameras(pass, config_, weights_.camera, last.row_of_each(0), result.pose);
-  run_dense_heads(pass, taps, result);
+  // Both at once: a pose is a chain of small steps that leaves the device idle. So neither may use the other's scratch.
+  const auto cameras = [&] {
+    pass.arena.watch();
+    estimate_cameras(pass, config_, weights_.camera, last.row_of_each(0), result.pose);
+    pass.arena.keep_watched();
+  };
+  const auto dense = [&] { run_dense_heads(pass, taps, result); };
+  if (pass.clock == nullptr) {
+    pass.backend.beside(cameras, dense);
+  } else {
+    cameras();
+    dense();
+  }
   return result;
 }
 
 void Network::run_dense_heads(Pass& pass, const std::array<Tensor, 4>& taps, const PassResult& result) const {
-  const StageTimer timer(pass.times.depth);
+  const StageTimer timer(pass.clock, pass.times.depth);
   const FrameGrid& grid = pass.tables.grid;
   const auto frame_map = [&](const Tensor& maps, std::int64_t frame) {
     return maps.rows(frame, 1).reshape({grid.height, grid.width});

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <span>
 
 #include "attention/attention.hpp"
 #include "cache/camera_cache.hpp"
-#include "model/frame_grid.hpp"
+#include "model/pass_inputs.hpp"
 #include "model/weights.hpp"
 
 namespace lingbot_map {
@@ -29,21 +28,26 @@ struct SizeTables {
   Code pixel_code;                  ///< the depth head's, at full size
 };
 
-/// Adds the time from construction to destruction to a total. The operations are done when they return on the CPU.
+/// Adds the device's time from construction to destruction to a total; without a clock it does nothing.
 class StageTimer {
  public:
-  explicit StageTimer(double& seconds) : seconds_(seconds), start_(std::chrono::steady_clock::now()) {}
-  ~StageTimer() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  StageTimer(StageClock* clock, double& seconds) : clock_(clock), seconds_(seconds) {
+    if (clock_ != nullptr) clock_->start();
+  }
+  ~StageTimer() {
+    if (clock_ != nullptr) clock_->stop(seconds_);
+  }
   StageTimer(const StageTimer&) = delete;
   StageTimer& operator=(const StageTimer&) = delete;
 
  private:
+  StageClock* clock_;
   double& seconds_;
-  std::chrono::steady_clock::time_point start_;
 };
 
 /// One forward pass: its frames, and what of a session it works on. The caller has prepared the caches, planned the
-/// attention, and afterwards commits or forgets.
+/// attention, and afterwards commits or forgets. What the operations do depends on nothing but these tensors and the
+/// plan, so a pass that was recorded can be replayed with other `inputs` in the same place.
 struct Pass {
   Backend& backend;
   Attention& attention;
@@ -52,16 +56,14 @@ struct Pass {
   Arena& arena;
   const SizeTables& tables;
   StageTimes& times;
+  StageClock* clock = nullptr;  ///< null: stages are not timed
 
   DType dtype = DType::f32;  ///< of the products of encoder and aggregator, queries, keys and values
   int camera_iterations = 4;
-  Tensor images;                           ///< u8 [frames, height, width, 3]
+  PassInputs inputs;
   std::span<const TokenVariant> variants;  ///< one a frame
-  std::span<const FrameSpan> spans;        ///< where each frame's keys and values go
-  std::int64_t first_frame = 0;            ///< temporal index of the first frame: frames kept so far
-  std::int64_t first_camera_frame = 0;     ///< the camera head's: frames seen so far
 
-  [[nodiscard]] std::int64_t frames() const noexcept { return images.dim(0); }
+  [[nodiscard]] std::int64_t frames() const noexcept { return inputs.images.dim(0); }
 };
 
 /// What a pass gives, in the arena: valid until the caller leaves its scope.

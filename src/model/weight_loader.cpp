@@ -15,7 +15,7 @@ using Values = std::vector<float>;
 class WeightLoader {
  public:
   WeightLoader(const Checkpoint& checkpoint, const Config& config, Backend& backend, DType dtype)
-      : checkpoint_(checkpoint), config_(config), backend_(backend), dtype_(dtype) {}
+      : checkpoint_(checkpoint), config_(config), backend_(backend), trunk_(precision_of(dtype)) {}
 
   NetworkWeights load(bool point_head) {
     NetworkWeights weights;
@@ -47,8 +47,8 @@ class WeightLoader {
     bytes_ += values.size_bytes();
     return buffer;
   }
-  std::shared_ptr<const Matrix> pack(std::span<const float> values, std::int64_t out, DType dtype) {
-    auto matrix = backend_.pack(values, out, static_cast<std::int64_t>(values.size()) / out, dtype);
+  std::shared_ptr<const Matrix> pack(std::span<const float> values, std::int64_t out, Precision precision) {
+    auto matrix = backend_.pack(values, out, static_cast<std::int64_t>(values.size()) / out, precision);
     bytes_ += matrix->bytes();
     return matrix;
   }
@@ -57,40 +57,44 @@ class WeightLoader {
   Norm norm(const std::string& name, float epsilon) {
     return {.weight = upload(read(name + ".weight")), .bias = upload(read(name + ".bias")), .epsilon = epsilon};
   }
-  Linear linear(const std::string& name, DType dtype) {
+  Linear linear(const std::string& name, Precision precision) {
     const std::int64_t out = info(name + ".weight").shape.front();
-    return {.weight = pack(read(name + ".weight"), out, dtype), .bias = upload(read(name + ".bias"))};
+    return {.weight = pack(read(name + ".weight"), out, precision), .bias = upload(read(name + ".bias"))};
   }
-  /// gamma (x W^T + b) as one product.
-  Linear scaled_linear(const std::string& name, const std::string& gamma_name, DType dtype) {
+  /// gamma (x W^T + b) as one product. In fp16 gamma stays outside: times it, a weight may be too small for the type.
+  Linear scaled_linear(const std::string& name, const std::string& gamma_name, Precision precision) {
     const Values gamma = read(gamma_name);
     Values bias = read(name + ".bias");
     Values weight = read(name + ".weight");
+    for (std::size_t row = 0; row < gamma.size(); ++row) bias[row] *= gamma[row];
+    const auto out = static_cast<std::int64_t>(gamma.size());
+    if (precision == Precision::f16) {
+      return {.weight = pack(weight, out, precision), .bias = upload(bias), .scale = upload(gamma)};
+    }
     const std::size_t in = weight.size() / gamma.size();
     for (std::size_t row = 0; row < gamma.size(); ++row) {
-      bias[row] *= gamma[row];
       for (float& value : std::span(weight).subspan(row * in, in)) value *= gamma[row];
     }
-    return {.weight = pack(weight, static_cast<std::int64_t>(gamma.size()), dtype), .bias = upload(bias)};
+    return {.weight = pack(weight, out, precision), .bias = upload(bias)};
   }
-  BlockWeights block(const std::string& name, float epsilon, DType dtype) {
+  BlockWeights block(const std::string& name, float epsilon, Precision precision) {
     BlockWeights weights;
     weights.norm1 = norm(name + "norm1", epsilon);
-    weights.qkv = linear(name + "attn.qkv", dtype);
+    weights.qkv = linear(name + "attn.qkv", precision);
     if (has(name + "attn.q_norm.weight")) {
       weights.q_norm = norm(name + "attn.q_norm", epsilon);
       weights.k_norm = norm(name + "attn.k_norm", epsilon);
     }
-    weights.projection = scaled_linear(name + "attn.proj", name + "ls1.gamma", dtype);
+    weights.projection = scaled_linear(name + "attn.proj", name + "ls1.gamma", precision);
     weights.norm2 = norm(name + "norm2", epsilon);
-    weights.fc1 = linear(name + "mlp.fc1", dtype);
-    weights.fc2 = scaled_linear(name + "mlp.fc2", name + "ls2.gamma", dtype);
+    weights.fc1 = linear(name + "mlp.fc1", precision);
+    weights.fc2 = scaled_linear(name + "mlp.fc2", name + "ls2.gamma", precision);
     return weights;
   }
-  std::vector<BlockWeights> blocks(const std::string& name, int count, float epsilon, DType dtype) {
+  std::vector<BlockWeights> blocks(const std::string& name, int count, float epsilon, Precision precision) {
     std::vector<BlockWeights> all;
     all.reserve(static_cast<std::size_t>(count));
-    for (int i = 0; i < count; ++i) all.push_back(block(name + std::to_string(i) + ".", epsilon, dtype));
+    for (int i = 0; i < count; ++i) all.push_back(block(name + std::to_string(i) + ".", epsilon, precision));
     return all;
   }
 
@@ -116,12 +120,12 @@ class WeightLoader {
     result.kernel = static_cast<int>(shape[2]);
     result.stride = stride;
     result.padding = padding;
-    result.product.weight = pack(channels_last(name + ".weight"), shape[0], DType::f32);
+    result.product.weight = pack(channels_last(name + ".weight"), shape[0], dense_);
     if (has(name + ".bias")) result.product.bias = upload(read(name + ".bias"));
     return result;
   }
-  Linear pointwise(const std::string& name) {
-    return {.weight = pack(read(name + ".weight"), info(name + ".weight").shape[0], DType::f32),
+  Linear pointwise(const std::string& name, Precision precision) {
+    return {.weight = pack(read(name + ".weight"), info(name + ".weight").shape[0], precision),
             .bias = upload(read(name + ".bias"))};
   }
   /// A transposed convolution whose stride is its kernel: weights [in, out, k, k] as a product of [k * k * out, in].
@@ -140,14 +144,14 @@ class WeightLoader {
     }
     Values repeated;
     for (std::size_t t = 0; t < taps; ++t) repeated.insert(repeated.end(), bias.begin(), bias.end());
-    return {.weight = pack(target, static_cast<std::int64_t>(taps * out), DType::f32), .bias = upload(repeated)};
+    return {.weight = pack(target, static_cast<std::int64_t>(taps * out), dense_), .bias = upload(repeated)};
   }
 
   // ---- Parts -------------------------------------------------------------------------------------------------------
   EncoderWeights encoder() {
     const std::string name = "aggregator.patch_embed.";
     EncoderWeights weights;
-    weights.patch.weight = pack(channels_last(name + "patch_embed.proj.weight"), config_.embed_dim, dtype_);
+    weights.patch.weight = pack(channels_last(name + "patch_embed.proj.weight"), config_.embed_dim, trunk_);
     weights.patch.bias = upload(read(name + "patch_embed.proj.bias"));
     const auto width = static_cast<std::size_t>(config_.embed_dim);
     Values positions = read(name + "pos_embed");
@@ -157,15 +161,15 @@ class WeightLoader {
     prefix.insert(prefix.end(), registers.begin(), registers.end());
     weights.prefix = upload(prefix);
     weights.position_grid.assign(positions.begin() + static_cast<std::ptrdiff_t>(width), positions.end());
-    weights.blocks = blocks(name + "blocks.", config_.encoder_depth, kEncoderEpsilon, dtype_);
+    weights.blocks = blocks(name + "blocks.", config_.encoder_depth, kEncoderEpsilon, trunk_);
     weights.norm = norm(name + "norm", kEncoderEpsilon);
     return weights;
   }
   AggregatorWeights aggregator() {
     AggregatorWeights weights;
     weights.encoder = encoder();
-    weights.frame_blocks = blocks("aggregator.frame_blocks.", config_.depth, kTrunkEpsilon, dtype_);
-    weights.global_blocks = blocks("aggregator.global_blocks.", config_.depth, kTrunkEpsilon, dtype_);
+    weights.frame_blocks = blocks("aggregator.frame_blocks.", config_.depth, kTrunkEpsilon, trunk_);
+    weights.global_blocks = blocks("aggregator.global_blocks.", config_.depth, kTrunkEpsilon, trunk_);
     weights.special_tokens = special_tokens();
     return weights;
   }
@@ -191,12 +195,12 @@ class WeightLoader {
     CameraWeights weights;
     weights.token_norm = norm(name + "token_norm", kTrunkEpsilon);
     weights.empty_pose = upload(read(name + "empty_pose_tokens"));
-    weights.embed_pose = linear(name + "embed_pose", DType::f32);
-    weights.modulation = linear(name + "poseLN_modulation.1", DType::f32);
-    weights.blocks = blocks(name + "trunk.", config_.camera_trunk_depth, kTrunkEpsilon, DType::f32);
+    weights.embed_pose = linear(name + "embed_pose", Precision::f32);
+    weights.modulation = linear(name + "poseLN_modulation.1", Precision::f32);
+    weights.blocks = blocks(name + "trunk.", config_.camera_trunk_depth, kTrunkEpsilon, Precision::f32);
     weights.trunk_norm = norm(name + "trunk_norm", kTrunkEpsilon);
-    weights.fc1 = linear(name + "pose_branch.fc1", DType::f32);
-    weights.fc2 = linear(name + "pose_branch.fc2", DType::f32);
+    weights.fc1 = linear(name + "pose_branch.fc1", Precision::f32);
+    weights.fc2 = linear(name + "pose_branch.fc2", Precision::f32);
     return weights;
   }
   ResidualUnit residual_unit(const std::string& name) {
@@ -211,23 +215,24 @@ class WeightLoader {
     const std::string scratch = name + "scratch.";
     for (std::size_t level = 0; level < 4; ++level) {
       const std::string number = std::to_string(level + 1);
-      weights.projects[level] = pointwise(name + "projects." + std::to_string(level));
+      weights.projects[level] = pointwise(name + "projects." + std::to_string(level), dense_);
       weights.adapt[level] = convolution(scratch + "layer" + number + "_rn", 1, 1);
       const std::string fusion = scratch + "refinenet" + number + ".";
       if (level < 3) weights.fusion[level].skip = residual_unit(fusion + "resConfUnit1");
       weights.fusion[level].merge = residual_unit(fusion + "resConfUnit2");
-      weights.fusion[level].out = pointwise(fusion + "out_conv");
+      weights.fusion[level].out = pointwise(fusion + "out_conv", dense_);
     }
     weights.out1 = convolution(scratch + "output_conv1", 1, 1);
     weights.out2 = convolution(scratch + "output_conv2.0", 1, 1);
-    weights.out3 = pointwise(scratch + "output_conv2.2");
+    weights.out3 = pointwise(scratch + "output_conv2.2", Precision::f32);
     return weights;
   }
 
   const Checkpoint& checkpoint_;
   const Config& config_;
   Backend& backend_;
-  DType dtype_;
+  Precision trunk_;
+  Precision dense_ = trunk_ == Precision::f32 ? Precision::f32 : Precision::tf32;
   std::size_t bytes_ = 0;
 };
 

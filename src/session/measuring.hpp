@@ -17,7 +17,16 @@ class MeasuringBackend final : public Backend {
   void upload(std::span<const std::byte>, const Tensor&) override {}
   void download(const Tensor&, std::span<std::byte>) override {}
   [[nodiscard]] GrowingMemoryMaker growing_memory() override;
-  [[nodiscard]] std::shared_ptr<const Matrix> pack(std::span<const float>, std::int64_t, std::int64_t, DType) override {
+  [[nodiscard]] std::unique_ptr<Transfer> make_transfer(std::size_t, std::size_t) override { return nullptr; }
+  void beside(const std::function<void()>& first, const std::function<void()>& second) override {
+    first();
+    second();
+  }
+  [[nodiscard]] std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
+  void replay(const Recording&) override {}
+  [[nodiscard]] std::unique_ptr<StageClock> make_clock() override { return nullptr; }
+  [[nodiscard]] std::shared_ptr<const Matrix> pack(std::span<const float>, std::int64_t, std::int64_t,
+                                                   Precision) override {
     return {};
   }
   void embed_patches(const Tensor&, int, const Linear&, const Tensor&, std::int64_t, const Tensor&) override {}
@@ -25,7 +34,7 @@ class MeasuringBackend final : public Backend {
   void clear(const Tensor&) override {}
   void layer_norm(const Tensor&, const Norm&, const Tensor&) override {}
   void linear(const Tensor&, const Linear&, Activation, const Tensor&) override {}
-  void split_heads(const Tensor&, const HeadSplit&, const Tensor&, std::span<const KeyValueTarget>) override {}
+  void split_heads(const Tensor&, std::int64_t, const HeadSplit&, const Tensor&, const KeyValueTarget&) override {}
   void silu(const Tensor&, const Tensor&) override {}
   void modulate(const Tensor&, const Tensor&, const Tensor&) override {}
   void convolve(const Tensor&, const Convolution&, Activation, const Tensor&) override {}
@@ -43,9 +52,9 @@ class MeasuringAttention final : public Attention {
  public:
   [[nodiscard]] AttentionKind kind() const noexcept override { return AttentionKind::automatic; }
   void within_frames(const Tensor&, const Tensor&, const Tensor&, int, int, const Tensor&) override {}
-  void plan(const TwoStreamCache&) override {}
+  void plan(const TwoStreamCache&, std::int64_t) override {}
   void run(const KvStore&, int, const Tensor&, int, const Tensor&) override {}
-  void over_rows(const Tensor&, const Tensor&, const Tensor&, int, const Tensor&) override {}
+  void over_rows(const Tensor&, const Tensor&, const Tensor&, const Tensor&, int, const Tensor&) override {}
 };
 
 }  // namespace lingbot_map

@@ -1,6 +1,9 @@
 #include "lingbot_map/session.hpp"
 
 #include <algorithm>
+#include <array>
+#include <deque>
+#include <iterator>
 #include <optional>
 
 #include "model/model_impl.hpp"
@@ -20,16 +23,16 @@ void check_options(const SessionOptions& options) {
   positive(options.camera_iterations, "camera_iterations");
 }
 
-Tensor allocate_images(Arena& arena, std::int64_t frames, const FrameGrid& grid) {
-  return arena.allocate(DType::u8, {frames, grid.height, grid.width, 3});
-}
-
 struct Measured {
   std::size_t scale_arena = 0;   ///< bytes of the scale pass
   std::size_t stream_arena = 0;  ///< bytes of one streamed frame
   std::size_t slots = 0;
   std::size_t per_kept_frame = 0;
 };
+
+Tensor allocate_inputs(Arena& arena, std::int64_t frames, const FrameGrid& grid) {
+  return arena.allocate(DType::u8, {static_cast<std::int64_t>(PassInputs::bytes(frames, grid))});
+}
 
 /// Runs a scale pass and a streamed frame without memory.
 Measured measure(const Network& network, const SessionOptions& options, DType dtype, const FrameGrid& grid,
@@ -38,11 +41,17 @@ Measured measure(const Network& network, const SessionOptions& options, DType dt
   MeasuringAttention attention;
   StreamState state(network, options, backend, attention, dtype, grid);
   StageTimes times;
-  Arena scale;
-  (void)state.run(StreamState::Role::scale, allocate_images(scale, scale_frames, grid), scale, times);
-  Arena stream;
-  (void)state.run(StreamState::Role::keyframe, allocate_images(stream, 1, grid), stream, times);
-  return {scale.peak(), stream.peak(), state.slot_bytes(), state.bytes_per_kept_frame()};
+  const auto arena_of = [&](StreamState::Role role, std::int64_t frames) {
+    std::vector<std::byte> host(PassInputs::bytes(frames, grid));
+    state.begin(role, frames, Tensor(host.data(), DType::u8, {static_cast<std::int64_t>(host.size())}));
+    Arena arena;
+    (void)state.run(allocate_inputs(arena, frames, grid), arena, times, nullptr);
+    state.end();
+    return arena.peak();
+  };
+  const std::size_t scale = arena_of(StreamState::Role::scale, scale_frames);
+  const std::size_t stream = arena_of(StreamState::Role::keyframe, 1);
+  return {scale, stream, state.slot_bytes(), state.bytes_per_kept_frame()};
 }
 
 }  // namespace
@@ -56,17 +65,35 @@ class Session::Impl {
     check_options(options);
   }
 
-  std::vector<FrameResult> push(const Image& frame) {
+  void submit(const Image& frame) {
     admit(frame);
     if (!streaming_) {
       waiting_.push_back(frame);
-      return static_cast<int>(waiting_.size()) < options_.scale_frames ? std::vector<FrameResult>() : run_scale_pass();
+      if (static_cast<int>(waiting_.size()) < options_.scale_frames) {
+        results_.emplace_back();
+      } else {
+        run_scale_pass();
+      }
+      return;
     }
     const bool keyframe = (pushed_ - options_.scale_frames) % options_.keyframe_interval == 0;
-    std::vector<FrameResult> results =
-        run({&frame, 1}, keyframe ? StreamState::Role::keyframe : StreamState::Role::non_keyframe);
+    run({&frame, 1}, keyframe ? StreamState::Role::keyframe : StreamState::Role::non_keyframe);
     ++pushed_;
-    return results;
+  }
+
+  std::vector<FrameResult> collect() {
+    if (results_.empty() && !on_their_way_.empty()) fetch();
+    if (results_.empty()) return {};
+    std::vector<FrameResult> oldest = std::move(results_.front());
+    results_.pop_front();
+    return oldest;
+  }
+
+  [[nodiscard]] int in_flight() const noexcept { return static_cast<int>(results_.size() + on_their_way_.size()); }
+
+  std::vector<FrameResult> push(const Image& frame) {
+    submit(frame);
+    return collect_all();
   }
 
   FrameResult query(const Image& frame) {
@@ -75,14 +102,23 @@ class Session::Impl {
       fail(ErrorCode::usage, "a query after ", waiting_.size(), " of ", options_.scale_frames,
            " scale frames: the scale pass must be complete first");
     }
-    return std::move(run({&frame, 1}, StreamState::Role::query).front());
+    run({&frame, 1}, StreamState::Role::query);
+    while (!on_their_way_.empty()) fetch();
+    FrameResult result = std::move(results_.back().front());
+    results_.pop_back();
+    return result;
+  }
+
+  void prefill(std::int64_t keyframes) {
+    if (!streaming_) fail(ErrorCode::usage, "prefill: the scale pass must be complete first");
+    if (keyframes < 0) fail(ErrorCode::usage, "prefill: found ", keyframes, " keyframes, expected 0 or more");
+    state_->prefill(keyframes);
   }
 
   std::vector<FrameResult> finish() {
-    std::vector<FrameResult> results;
-    if (!finished_ && !failed_ && !waiting_.empty()) results = run_scale_pass();
+    if (!finished_ && !failed_ && !streaming_ && !waiting_.empty()) run_scale_pass();
     finished_ = true;
-    return results;
+    return collect_all();
   }
 
   [[nodiscard]] CacheStats cache_stats() const {
@@ -111,58 +147,136 @@ class Session::Impl {
     grid_ = grid;
   }
 
-  std::vector<FrameResult> run_scale_pass() {
+  std::vector<FrameResult> collect_all() {
+    std::vector<FrameResult> all;
+    while (in_flight() > 0) {
+      std::vector<FrameResult> some = collect();
+      all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+    }
+    return all;
+  }
+
+  void run_scale_pass() {
     const auto frames = static_cast<std::int64_t>(waiting_.size());
+    Backend& backend = model_->backend();
     const Measured measured = measure(model_->network(), options_, model_->dtype(), *grid_, frames);
-    state_.emplace(model_->network(), options_, model_->backend(), *attention_, model_->dtype(), *grid_);
-    arena_ = Arena(model_->backend().allocate(measured.scale_arena));
-    std::vector<FrameResult> results = run(waiting_, StreamState::Role::scale);
+    state_.emplace(model_->network(), options_, backend, *attention_, model_->dtype(), *grid_);
+    if (options_.profile || backend.device().kind == Device::Kind::cpu) clock_ = backend.make_clock();
+    arena_ = Arena(backend.allocate(measured.scale_arena));
+    ways_.push_back(make_way(frames));
+    run(waiting_, StreamState::Role::scale);
+    fetch();
     pushed_ = frames;
     waiting_ = {};
     streaming_ = true;
     // The first pass is many frames at once: from here on one frame's memory is enough.
     arena_ = Arena();
-    arena_ = Arena(model_->backend().allocate(measured.stream_arena));
-    return results;
+    arena_ = Arena(backend.allocate(measured.stream_arena));
+    ways_.clear();
+    next_way_ = 0;
+    for (int i = 0; i < kMostOnTheirWay; ++i) ways_.push_back(make_way(1));
   }
 
-  std::vector<FrameResult> run(std::span<const Image> images, StreamState::Role role) {
-    failed_ = true;  // until the pass is through: an exception leaves the caches in the middle of it
+  [[nodiscard]] std::unique_ptr<Transfer> make_way(std::int64_t frames) const {
+    const std::size_t floats =
+        9 + (model_->network().has_points() ? 6U : 2U) * static_cast<std::size_t>(grid_->width * grid_->height);
+    return model_->backend().make_transfer(PassInputs::bytes(frames, *grid_),
+                                           static_cast<std::size_t>(frames) * floats * sizeof(float));
+  }
+
+  /// Sends one pass on its way.
+  void run(std::span<const Image> images, StreamState::Role role) {
+    if (on_their_way_.size() == ways_.size()) fetch();
+    failed_ = true;  // until the pass is under way: an exception leaves the caches in the middle of it
+    const auto frames = static_cast<std::int64_t>(images.size());
+    Transfer& way = *ways_[next_way_];
+    const std::span<std::byte> host = way.input();
+    const Tensor block(host.data(), DType::u8, {static_cast<std::int64_t>(PassInputs::bytes(frames, *grid_))});
+    state_->begin(role, frames, block);
+    auto* pixels = PassInputs::in(block, frames, *grid_).images.data<std::uint8_t>();
+    for (const Image& image : images) pixels = std::ranges::copy(image.pixels, pixels).out;
+
     const Arena::Scope scope(arena_);
-    const Tensor input = allocate_images(arena_, static_cast<std::int64_t>(images.size()), *grid_);
-    for (std::size_t i = 0; i < images.size(); ++i) {
-      model_->backend().upload(std::as_bytes(std::span(images[i].pixels)), input.rows(static_cast<std::int64_t>(i), 1));
-    }
-    const PassResult pass = state_->run(role, input, arena_, times_);
-    std::vector<FrameResult> results;
-    results.reserve(images.size());
-    for (std::size_t i = 0; i < images.size(); ++i) results.push_back(take(pass, static_cast<std::int64_t>(i), role));
+    const Tensor inputs = allocate_inputs(arena_, frames, *grid_);
+    way.send(inputs);
+    const PassResult pass = compute(role, inputs);
+    std::vector<Tensor> outputs = {pass.pose, pass.depth, pass.depth_conf};
+    if (!pass.world_points.empty()) outputs.insert(outputs.end(), {pass.world_points, pass.world_points_conf});
+    way.receive(outputs);
+    state_->end();
+    on_their_way_.push_back({next_way_, role, role == StreamState::Role::scale ? 0 : pushed_, frames});
+    next_way_ = (next_way_ + 1) % ways_.size();
     failed_ = false;
-    return results;
   }
 
-  [[nodiscard]] FrameResult take(const PassResult& pass, std::int64_t frame, StreamState::Role role) const {
-    FrameResult result;
-    result.index = role == StreamState::Role::scale ? frame : pushed_;
-    result.type = role == StreamState::Role::scale      ? FrameType::scale
-                  : role == StreamState::Role::keyframe ? FrameType::keyframe
-                                                        : FrameType::non_keyframe;
-    result.width = static_cast<int>(grid_->width);
-    result.height = static_cast<int>(grid_->height);
-    const auto download = [&](const Tensor& source, std::vector<float>& target) {
-      if (source.empty()) return;
-      target.resize(static_cast<std::size_t>(source.row_elements()));
-      model_->backend().download(source.rows(frame, 1), std::as_writable_bytes(std::span(target)));
-    };
-    model_->backend().download(pass.pose.rows(frame, 1), std::as_writable_bytes(std::span(result.pose_enc)));
-    result.pose_enc[7] = std::max(result.pose_enc[7], 0.0F);
-    result.pose_enc[8] = std::max(result.pose_enc[8], 0.0F);
-    download(pass.depth, result.depth);
-    download(pass.depth_conf, result.depth_conf);
-    download(pass.world_points, result.world_points);
-    download(pass.world_points_conf, result.world_points_conf);
-    return result;
+  /// Runs the pass that was begun, from a recording where one fits. A signature that comes back is worth recording; one
+  /// that is new each time, as while the window fills, is not.
+  PassResult compute(StreamState::Role role, const Tensor& inputs) {
+    const auto forward = [&] { return state_->run(inputs, arena_, times_, clock_.get()); };
+    if (!options_.graphs || clock_ || role == StreamState::Role::scale) return forward();
+    const std::uint64_t signature = state_->signature();
+    Recorded& recorded = recorded_[role == StreamState::Role::keyframe ? 0 : 1];
+    if (recorded.signature != signature) {
+      recorded = {.signature = signature};
+      return forward();
+    }
+    if (!recorded.recording) recorded.recording = model_->backend().record([&] { recorded.result = forward(); });
+    if (!recorded.recording) return forward();
+    model_->backend().replay(*recorded.recording);
+    return recorded.result;
   }
+
+  /// Waits for the oldest pass on its way.
+  void fetch() {
+    const OnItsWay oldest = on_their_way_.front();
+    on_their_way_.pop_front();
+    const std::span<const std::byte> bytes = ways_[oldest.way]->output();
+    if (clock_) clock_->settle();
+    const auto* source = reinterpret_cast<const float*>(bytes.data());
+    std::vector<FrameResult> results(static_cast<std::size_t>(oldest.frames));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      FrameResult& result = results[i];
+      result.index = oldest.first + static_cast<std::int64_t>(i);
+      result.type = oldest.role == StreamState::Role::scale      ? FrameType::scale
+                    : oldest.role == StreamState::Role::keyframe ? FrameType::keyframe
+                                                                 : FrameType::non_keyframe;
+      result.width = static_cast<int>(grid_->width);
+      result.height = static_cast<int>(grid_->height);
+      std::copy_n(source, result.pose_enc.size(), result.pose_enc.begin());
+      source += result.pose_enc.size();
+      result.pose_enc[7] = std::max(result.pose_enc[7], 0.0F);
+      result.pose_enc[8] = std::max(result.pose_enc[8], 0.0F);
+    }
+    // Every map comes for all frames before the next one.
+    const auto pixels = static_cast<std::size_t>(grid_->width * grid_->height);
+    const auto take = [&](std::vector<float> FrameResult::*map, std::size_t channels) {
+      for (FrameResult& result : results) {
+        (result.*map).assign(source, source + pixels * channels);
+        source += pixels * channels;
+      }
+    };
+    take(&FrameResult::depth, 1);
+    take(&FrameResult::depth_conf, 1);
+    if (model_->network().has_points()) {
+      take(&FrameResult::world_points, 3);
+      take(&FrameResult::world_points_conf, 1);
+    }
+    results_.push_back(std::move(results));
+  }
+
+  /// Passes that the device may have before it: one to work on and one to begin when that is done.
+  static constexpr int kMostOnTheirWay = 2;
+  struct OnItsWay {
+    std::size_t way;
+    StreamState::Role role;
+    std::int64_t first;  ///< index of the first frame
+    std::int64_t frames;
+  };
+  struct Recorded {
+    std::uint64_t signature = 0;
+    std::unique_ptr<Recording> recording{};
+    PassResult result{};
+  };
 
   std::shared_ptr<const Model::Impl> model_;
   SessionOptions options_;
@@ -171,6 +285,12 @@ class Session::Impl {
   std::vector<Image> waiting_;     ///< scale frames until there are enough
   std::optional<StreamState> state_;
   Arena arena_;
+  std::vector<std::unique_ptr<Transfer>> ways_;
+  std::size_t next_way_ = 0;
+  std::deque<OnItsWay> on_their_way_;
+  std::deque<std::vector<FrameResult>> results_;  ///< of each submitted frame, fetched and not yet collected
+  std::array<Recorded, 2> recorded_;              ///< of keyframes, and of frames that leave no trace
+  std::unique_ptr<StageClock> clock_;
   StageTimes times_;
   std::int64_t pushed_ = 0;  ///< frames run, queries not counted
   bool streaming_ = false;   ///< the scale pass is done
@@ -184,7 +304,11 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 std::vector<FrameResult> Session::push(const Image& frame) { return impl_->push(frame); }
+void Session::submit(const Image& frame) { impl_->submit(frame); }
+std::vector<FrameResult> Session::collect() { return impl_->collect(); }
+int Session::in_flight() const noexcept { return impl_->in_flight(); }
 FrameResult Session::query(const Image& frame) { return impl_->query(frame); }
+void Session::prefill(std::int64_t keyframes) { impl_->prefill(keyframes); }
 std::vector<FrameResult> Session::finish() { return impl_->finish(); }
 CacheStats Session::cache_stats() const { return impl_->cache_stats(); }
 std::size_t Session::cache_bytes() const { return impl_->cache_bytes(); }

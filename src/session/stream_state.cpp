@@ -24,21 +24,29 @@ StreamState::StreamState(const Network& network, const SessionOptions& options, 
       camera_(options.camera_iterations, network.config().camera_trunk_depth,
               2 * std::int64_t{network.config().embed_dim}, backend.growing_memory()) {}
 
-PassResult StreamState::run(Role role, const Tensor& images, Arena& arena, StageTimes& times) {
-  const std::int64_t frames = images.dim(0);
+void StreamState::begin(Role role, std::int64_t frames, const Tensor& host) {
+  role_ = role;
+  variants_.assign(static_cast<std::size_t>(frames),
+                   role == Role::scale ? TokenVariant::scale : TokenVariant::streamed);
   const std::int64_t first_frame = cache_.frames_kept();
   std::vector<FrameSpan> spans;
-  std::vector<TokenVariant> variants(static_cast<std::size_t>(frames),
-                                     role == Role::scale ? TokenVariant::scale : TokenVariant::streamed);
   if (role == Role::scale) {
     spans = cache_.append_scale_frames(static_cast<int>(frames));
-    variants.front() = TokenVariant::first;
+    variants_.front() = TokenVariant::first;
   } else {
     spans = {cache_.begin_frame(role == Role::keyframe ? FrameRole::keyframe : FrameRole::passing)};
   }
-  store_.prepare(cache_.visible());
+  store_.prepare(attention_.touched(cache_.visible()));
   camera_.prepare(frames);
-  attention_.plan(cache_);
+  attention_.plan(cache_, frames * tables_.grid.tokens());
+  write_position({.spans = spans,
+                  .first_frame = first_frame,
+                  .first_camera_frame = camera_frames_seen_,
+                  .camera_rows = camera_.frames()},
+                 PassInputs::in(host, frames, tables_.grid));
+}
+
+PassResult StreamState::run(const Tensor& inputs, Arena& arena, StageTimes& times, StageClock* clock) {
   Pass pass{.backend = backend_,
             .attention = attention_,
             .store = store_,
@@ -46,47 +54,79 @@ PassResult StreamState::run(Role role, const Tensor& images, Arena& arena, Stage
             .arena = arena,
             .tables = tables_,
             .times = times,
+            .clock = clock,
             .dtype = dtype_,
             .camera_iterations = options_.camera_iterations,
-            .images = images,
-            .variants = variants,
-            .spans = spans,
-            .first_frame = first_frame,
-            .first_camera_frame = camera_frames_seen_};
-  const PassResult result = network_.forward(pass);
-  if (role == Role::scale || role == Role::keyframe) camera_.commit(frames);
-  if (role == Role::keyframe) cache_.commit();
-  if (role == Role::non_keyframe || role == Role::query) cache_.roll_back();
-  if (role != Role::query) camera_frames_seen_ += frames;
-  return result;
+            .inputs = PassInputs::in(inputs, static_cast<std::int64_t>(variants_.size()), tables_.grid),
+            .variants = variants_};
+  return network_.forward(pass);
 }
+
+void StreamState::end() {
+  const auto frames = static_cast<std::int64_t>(variants_.size());
+  if (role_ == Role::scale || role_ == Role::keyframe) camera_.commit(frames);
+  if (role_ == Role::keyframe) cache_.commit();
+  if (role_ == Role::non_keyframe || role_ == Role::query) cache_.roll_back();
+  if (role_ != Role::query) camera_frames_seen_ += frames;
+}
+
+std::uint64_t StreamState::signature() const {
+  std::uint64_t signature = attention_.signature();
+  for (const void* base : {store_.keys(0).raw(), store_.values(store_.shape().layers - 1).raw(),
+                           camera_.keys(0, 0).raw(), camera_.values(options_.camera_iterations - 1, 0).raw()}) {
+    signature = signature * 0x9e3779b97f4a7c15U + reinterpret_cast<std::uintptr_t>(base);
+  }
+  return signature;
+}
+
+namespace {
+
+/// Fills rows [first, end) with copies of the `count` rows at `source`, which lie before them or far away.
+void repeat_rows(Backend& backend, const Tensor& plane, std::int64_t source, std::int64_t count, std::int64_t first,
+                 std::int64_t end) {
+  std::int64_t filled = 0;
+  while (first + filled < end) {
+    const std::int64_t rows = std::min(std::max(filled, count), end - first - filled);
+    backend.copy(plane.rows(filled == 0 ? source : first, rows), plane.rows(first + filled, rows));
+    filled += rows;
+  }
+}
+
+}  // namespace
 
 void StreamState::prefill(std::int64_t keyframes) {
   const TwoStreamCache::Layout& layout = cache_.layout();
   const std::int64_t model_patch = cache_.visible().first_token;
-  const std::int64_t model_special = cache_.visible().end() - layout.special_tokens;
+  const std::int64_t first_special = cache_.visible().end();
+  const std::int64_t first_row = camera_.frames();
+  std::vector<FrameSpan> spans;
   for (std::int64_t i = 0; i < keyframes; ++i) {
     const FrameSpan span = cache_.begin_frame(FrameRole::keyframe);
-    store_.prepare(cache_.visible());
-    camera_.prepare(1);
-    for (int layer = 0; layer < store_.shape().layers; ++layer) {
-      for (const Tensor& plane : {store_.keys(layer), store_.values(layer)}) {
-        backend_.copy(plane.rows(model_patch, layout.patches_per_frame),
-                      plane.rows(span.patch_token, layout.patches_per_frame));
-        backend_.copy(plane.rows(model_special, layout.special_tokens),
-                      plane.rows(span.special_token, layout.special_tokens));
-      }
-    }
-    for (int iteration = 0; iteration < options_.camera_iterations; ++iteration) {
-      for (int block = 0; block < network_.config().camera_trunk_depth; ++block) {
-        for (const Tensor& plane : {camera_.keys(iteration, block), camera_.values(iteration, block)}) {
-          backend_.copy(plane.rows(0, 1), plane.rows(camera_.frames(), 1));
-        }
-      }
-    }
-    camera_.commit(1);
+    if (i >= keyframes - layout.window) spans.push_back(span);
     cache_.commit();
   }
+  if (spans.empty()) return;
+  store_.prepare(cache_.visible());
+  for (int layer = 0; layer < store_.shape().layers; ++layer) {
+    for (const Tensor& plane : {store_.keys(layer), store_.values(layer)}) {
+      for (const FrameSpan& span : spans) {
+        backend_.copy(plane.rows(model_patch, layout.patches_per_frame),
+                      plane.rows(span.patch_token, layout.patches_per_frame));
+      }
+      repeat_rows(backend_, plane, first_special - layout.special_tokens, layout.special_tokens, first_special,
+                  cache_.visible().end());
+    }
+  }
+  camera_.prepare(keyframes);
+  for (int iteration = 0; iteration < options_.camera_iterations; ++iteration) {
+    for (int block = 0; block < network_.config().camera_trunk_depth; ++block) {
+      for (const Tensor& plane : {camera_.keys(iteration, block), camera_.values(iteration, block)}) {
+        repeat_rows(backend_, plane, 0, 1, first_row, first_row + keyframes);
+      }
+    }
+  }
+  camera_.commit(keyframes);
+  camera_frames_seen_ += keyframes;
 }
 
 std::size_t StreamState::slot_bytes() const noexcept {

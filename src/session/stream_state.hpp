@@ -19,9 +19,16 @@ class StreamState {
   /// What a pass is for.
   enum class Role : std::uint8_t { scale, keyframe, non_keyframe, query };
 
-  /// Runs `images` (one, unless they are the scale frames) and leaves the caches as the role demands: scale frames and
-  /// keyframes are kept, the others leave no trace. Results lie in `arena`, which is at least `arena_bytes` large.
-  [[nodiscard]] PassResult run(Role role, const Tensor& images, Arena& arena, StageTimes& times);
+  /// A pass has three steps. begin() takes the places of `frames` frames (one, unless they are the scale frames) in the
+  /// caches, plans the attention, and writes to `host`, a block u8 [PassInputs::bytes()] of host memory, all that the
+  /// pass must know of them but the images.
+  void begin(Role role, std::int64_t frames, const Tensor& host);
+  /// Runs the network on `inputs`, that block on the device. Results lie in `arena`. `clock` may be null.
+  [[nodiscard]] PassResult run(const Tensor& inputs, Arena& arena, StageTimes& times, StageClock* clock);
+  /// Leaves the caches as the role demands: scale frames and keyframes are kept, the others leave no trace.
+  void end();
+  /// Equal for two passes that were begun exactly when one's recorded operations may be replayed for the other.
+  [[nodiscard]] std::uint64_t signature() const;
 
   /// For measurements: leaves the caches as if `keyframes` more frames had been kept, with keys and values that are
   /// copies of the last scale frame's. Needs the scale frames.
@@ -44,6 +51,8 @@ class StreamState {
   KvStore store_;
   CameraCache camera_;
   std::int64_t camera_frames_seen_ = 0;
+  Role role_ = Role::scale;  ///< of the pass that was begun
+  std::vector<TokenVariant> variants_;
 };
 
 }  // namespace lingbot_map

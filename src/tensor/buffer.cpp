@@ -36,6 +36,7 @@ Tensor Arena::allocate(DType dtype, std::initializer_list<std::int64_t> shape) {
   Tensor tensor(base + used_, dtype, shape, buffer_.device());
   used_ += aligned(tensor.bytes());
   peak_ = std::max(peak_, used_);
+  watched_ = std::max(watched_, used_);
   check(buffer_.empty() || used_ <= buffer_.bytes(), "arena of ", buffer_.bytes(), " bytes is too small for ",
         tensor.shape_text());
   return tensor;

@@ -44,6 +44,11 @@ class Arena {
   /// The most that was ever in use.
   [[nodiscard]] std::size_t peak() const noexcept { return peak_; }
 
+  /// Keeps all parts that are allocated from watch() to keep_watched() out of use until the scope around both ends,
+  /// even those that were given back: for work that runs at the same time as what comes next. Not nested.
+  void watch() noexcept { watched_ = used_; }
+  void keep_watched() noexcept { used_ = watched_; }
+
   /// Gives back on destruction all that was allocated since construction.
   class Scope {
    public:
@@ -61,6 +66,7 @@ class Arena {
   Buffer buffer_;
   std::size_t used_ = 0;
   std::size_t peak_ = 0;
+  std::size_t watched_ = 0;  ///< the most in use since watch()
 };
 
 }  // namespace lingbot_map

@@ -232,7 +232,7 @@ class CachedSdpa : public Sdpa {
     };
     const auto compare = [&](std::int64_t queries, const std::vector<std::int64_t>& rows, std::int64_t frame) {
       const TestTensor out(dtype, {queries, kWidth}, 4);
-      attention.plan(cache);
+      attention.plan(cache, 0);
       attention.run(store, 1, q.view().rows(0, queries), kHeads, out);
       for (const std::int64_t query : {std::int64_t{0}, queries / 2, queries - 1}) {
         expect_attention(out, query, 1, q, k, v, rows, kHeads, message("frame ", frame));
@@ -299,7 +299,7 @@ TEST_P(CachedSdpa, ReadsTheLayerAskedFor) {
     const Tensor values = store.values(layer);
     std::fill_n(values.data<float>(), values.elements(), static_cast<float>(layer + 1));
   }
-  attention.plan(cache);
+  attention.plan(cache, 0);
   const TestTensor q(DType::f32, {3, kWidth});
   const TestTensor out(DType::f32, {3, kWidth});
   for (const int layer : {0, 1}) {
@@ -328,7 +328,7 @@ TEST_P(Sdpa, GivesTheSameBitsForAnyNumberOfThreads) {
       CpuBackend other(threads, &kernels());
       SdpaCpu sdpa(other);
       const TestTensor out(dtype, {131 + 700, 192});
-      sdpa.plan(cache);
+      sdpa.plan(cache, 0);
       sdpa.run(store, 0, q, 3, out.view().rows(0, 131));
       sdpa.within_frames(k, k, v, 7, 3, out.view().rows(131, 700));
       if (!first) first = out;
@@ -336,6 +336,16 @@ TEST_P(Sdpa, GivesTheSameBitsForAnyNumberOfThreads) {
     }
   }
 }
+
+/// A number of rows, where over_rows() reads it. Lives as long as the call.
+class RowCount {
+ public:
+  explicit RowCount(std::int64_t count) : count_(count) {}
+  operator Tensor() { return {&count_, DType::i64, {1}}; }
+
+ private:
+  std::int64_t count_;
+};
 
 TEST_P(Sdpa, OverRowsIsSoftmaxOverAnyNumberOfKeys) {
   for (const int head_dim : {64, 128, 256}) {
@@ -351,7 +361,7 @@ TEST_P(Sdpa, OverRowsIsSoftmaxOverAnyNumberOfKeys) {
         k.fill(random);
         v.fill(random);
         const TestTensor out(DType::f32, {queries, width}, 2);
-        attention.over_rows(q, k, v, kHeads, out);
+        attention.over_rows(q, k, v, RowCount(keys), kHeads, out);
         expect_attention(out, 0, queries, q, k, v, counted(0, keys), kHeads, message(keys, " keys of ", head_dim));
         EXPECT_TRUE(out.intact());
       }
@@ -370,7 +380,7 @@ TEST_P(Sdpa, OverRowsSurvivesLargeScores) {
       q.set(0, size);
       for (std::int64_t row = 0; row < 300; ++row) k.set(row * 128, order * static_cast<float>(row - 150));
       const TestTensor out(DType::f32, {1, 128});
-      attention.over_rows(q, k, v, 1, out);
+      attention.over_rows(q, k, v, RowCount(300), 1, out);
       expect_attention(out, 0, 1, q, k, v, counted(0, 300), 1, message("scores of ", size));
     }
   }
@@ -391,9 +401,9 @@ TEST_P(Sdpa, RefusesWhatDoesNotFit) {
   refuses([&] { attention.within_frames(q, bf16, k, 1, 2, q); }, "attention of");
   refuses([&] { attention.within_frames(q, k, k, 1, 3, q); }, "3 heads");
   refuses([&] { attention.within_frames(q, k, k, 1, 32, q); }, "32 heads");
-  refuses([&] { attention.over_rows(bf16, bf16, bf16, 2, bf16); }, "over_rows of bf16");
-  refuses([&] { attention.over_rows(q, k.view().rows(0, 0), k, 2, q); }, "attention of");
-  refuses([&] { attention.over_rows(q, k, k, 32, q); }, "32 heads");
+  refuses([&] { attention.over_rows(bf16, bf16, bf16, RowCount(6), 2, bf16); }, "over_rows of bf16");
+  refuses([&] { attention.over_rows(q, k, k, RowCount(0), 2, q); }, "attention of");
+  refuses([&] { attention.over_rows(q, k, k, RowCount(6), 32, q); }, "32 heads");
   TwoStreamCache cache({1, 1, 5, 6});
   const KvStore store({.layers = 1, .slot_tokens = cache.slot_tokens(), .width = 128, .dtype = DType::f32});
   refuses([&] { attention.run(store, 0, q, 2, q); }, "attention of [6, 128] over [0, 128]");

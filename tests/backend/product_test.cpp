@@ -134,7 +134,7 @@ TEST_P(Product, ShowsNanAndInfinity) {
 }
 
 TEST_P(Product, WeightsKnowTheirShape) {
-  const auto matrix = backend.pack(std::vector<float>(35), 5, 7, DType::bf16);
+  const auto matrix = backend.pack(std::vector<float>(35), 5, 7, Precision::bf16);
   EXPECT_EQ(matrix->out(), 5);
   EXPECT_EQ(matrix->in(), 7);
   EXPECT_EQ(matrix->dtype(), DType::bf16);
@@ -160,11 +160,11 @@ TEST_P(Product, RefusesWhatDoesNotFit) {
   refuses(x, short_bias, Activation::none, y, "bias of 16 bytes for 5 outputs");
   refuses(x, Linear{}, Activation::none, y, "weights of another back end");
   expect_error(
-      ErrorCode::internal, [&] { (void)backend.pack(std::vector<float>(29), 5, 6, DType::f32); },
+      ErrorCode::internal, [&] { (void)backend.pack(std::vector<float>(29), 5, 6, Precision::f32); },
       HasSubstr("weights of 29 elements for 5x6"));
   expect_error(
-      ErrorCode::internal, [&] { (void)backend.pack(std::vector<float>(30), 5, 6, DType::f16); },
-      HasSubstr("type fp16"));
+      ErrorCode::internal, [&] { (void)backend.pack(std::vector<float>(30), 5, 6, Precision::f16); },
+      HasSubstr("weights of fp16"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Product, testing::ValuesIn(every_kernel_set()), kernel_set_name);

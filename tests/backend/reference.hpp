@@ -77,7 +77,8 @@ inline void expect_activated(const TestTensor& y, const Sums& sums, Activation a
 /// Weights and bias of a product as a back end takes them.
 inline Linear make_linear(Backend& backend, std::span<const float> weights, std::span<const float> bias,
                           std::int64_t out, std::int64_t in, DType dtype) {
-  return {.weight = backend.pack(weights, out, in, dtype), .bias = bias.empty() ? Buffer() : buffer_of(bias)};
+  return {.weight = backend.pack(weights, out, in, precision_of(dtype)),
+          .bias = bias.empty() ? Buffer() : buffer_of(bias)};
 }
 
 }  // namespace lingbot_map::test

@@ -155,6 +155,11 @@ class Example {
   }
 };
 
+/// Places [frames, 2] as split_heads() reads them.
+Tensor view_of(std::vector<std::int64_t>& places) {
+  return {places.data(), DType::i64, {static_cast<std::int64_t>(places.size()) / 2, 2}};
+}
+
 class Splitting : public KernelSets {};
 
 TEST_P(Splitting, NormalisesTurnsAndSendsEveryTokenToItsPlace) {
@@ -174,17 +179,12 @@ TEST_P(Splitting, NormalisesTurnsAndSendsEveryTokenToItsPlace) {
       values.fill(42.0F);
       const auto patch_row = [&](std::int64_t frame) { return (c.frames - 1 - frame) * frame_rows; };
       const auto special_row = [&](std::int64_t frame) { return patch_row(frame) + patches + 2; };
-      std::vector<KeyValueTarget> targets;
+      std::vector<std::int64_t> places;
       for (std::int64_t frame = 0; frame < c.frames; ++frame) {
-        KeyValueTarget target{.patch_keys = keys.view().rows(patch_row(frame), patches),
-                              .patch_values = values.view().rows(patch_row(frame), patches)};
-        if (c.specials > 0) {
-          target.special_keys = keys.view().rows(special_row(frame), c.specials);
-          target.special_values = values.view().rows(special_row(frame), c.specials);
-        }
-        targets.push_back(target);
+        places.insert(places.end(), {patch_row(frame), special_row(frame)});
       }
-      backend.split_heads(example.qkv, example.split(), q, targets);
+      backend.split_heads(example.qkv, c.frames, example.split(), q,
+                          {.keys = keys, .values = values, .places = view_of(places), .specials = c.specials});
 
       std::vector<bool> written(static_cast<std::size_t>(plane_rows));
       const auto compare = [&](const TestTensor& tensor, std::int64_t place, std::int64_t row, int part) {
@@ -221,13 +221,12 @@ TEST_P(Splitting, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 5}) {
     CpuBackend other(threads, &kernels());
     TestTensor all(DType::bf16, {3 * 150, 128});
-    std::vector<KeyValueTarget> targets;
-    for (std::int64_t frame = 0; frame < 3; ++frame) {
-      const Tensor keys = all.view().rows(150 + frame * 50, 50);
-      const Tensor values = all.view().rows(300 + frame * 50, 50);
-      targets.push_back({keys.rows(0, 6), values.rows(0, 6), keys.rows(6, 44), values.rows(6, 44)});
-    }
-    other.split_heads(example.qkv, example.split(), all.view().rows(0, 150), targets);
+    std::vector<std::int64_t> places = {6, 0, 56, 50, 106, 100};
+    other.split_heads(example.qkv, 3, example.split(), all.view().rows(0, 150),
+                      {.keys = all.view().rows(150, 150),
+                       .values = all.view().rows(300, 150),
+                       .places = view_of(places),
+                       .specials = 6});
     if (!first) first = all;
     EXPECT_TRUE(same_bits(*first, all)) << threads;
   }
@@ -237,52 +236,61 @@ TEST_P(Splitting, RefusesWhatDoesNotFit) {
   const Example example({"", 2, 10, 6, 2, 64, true, Turning::interleaved, 10});
   const TestTensor q(DType::f32, {20, 128});
   const TestTensor plane(DType::f32, {16, 128});
-  const KeyValueTarget right{plane.view().rows(0, 6), plane.view().rows(0, 6), plane.view().rows(6, 4),
-                             plane.view().rows(6, 4)};
-  const auto refuses = [&](const HeadSplit& split, const Tensor& to, const std::vector<KeyValueTarget>& targets,
+  std::vector<std::int64_t> places = {6, 0, 12, 10};
+  const KeyValueTarget right{.keys = plane, .values = plane, .places = view_of(places), .specials = 6};
+  const auto refuses = [&](const HeadSplit& split, const Tensor& to, std::int64_t frames, const KeyValueTarget& target,
                            const char* text) {
     expect_error(
-        ErrorCode::internal, [&] { backend.split_heads(example.qkv, split, to, targets); }, HasSubstr(text));
+        ErrorCode::internal, [&] { backend.split_heads(example.qkv, frames, split, to, target); }, HasSubstr(text));
   };
   const HeadSplit split = example.split();
-  backend.split_heads(example.qkv, split, q, std::vector{right, right});
-  refuses(split, q, {}, "split_heads of [20, 384] into [20, 128], 0 frames");
-  refuses(split, q, {right, right, right}, "3 frames");
-  refuses(split, q.view().rows(0, 19), {right, right}, "into [19, 128]");
-  KeyValueTarget small = right;
-  small.patch_values = plane.view().rows(6, 3);
-  refuses(split, q, {right, small}, "target of 6 + 4 tokens");
-  small = right;
-  small.special_values = plane.view().rows(0, 5);
-  refuses(split, q, {small, right}, "target of 6 + 4 tokens");
-  small = right;
-  small.patch_keys = plane.view().rows(6, 4).columns(0, 64);
-  refuses(split, q, {small, right}, "target of 6 + 4 tokens");
+  backend.split_heads(example.qkv, 2, split, q, right);
+  refuses(split, q, 0, right, "split_heads of [20, 384] into [20, 128], 0 frames");
+  refuses(split, q, 3, right, "3 frames");
+  refuses(split, q.view().rows(0, 19), 2, right, "into [19, 128]");
+  KeyValueTarget wrong = right;
+  wrong.values = plane.view().rows(0, 15);
+  refuses(split, q, 2, wrong, "frame 1 at rows 12 and 10 of 15");
+  wrong = right;
+  wrong.keys = plane.view().columns(0, 64);
+  refuses(split, q, 2, wrong, "target of 6 + 4 tokens");
+  wrong = right;
+  wrong.places = view_of(places).rows(0, 1);
+  refuses(split, q, 2, wrong, "target of 6 + 4 tokens");
+  wrong = right;
+  wrong.specials = 11;
+  refuses(split, q, 2, wrong, "target of 11 + -1 tokens");
+  wrong = right;
+  wrong.places = Tensor();
+  refuses(split, q, 2, wrong, "target of 6 + 4 tokens");
+  wrong.specials = 0;
+  refuses(split, q, 2, wrong, "frame 1 at rows 10 and 0 of 16");
+  std::vector<std::int64_t> before = {6, 0, -1, 10};
+  wrong = right;
+  wrong.places = view_of(before);
+  refuses(split, q, 2, wrong, "frame 1 at rows -1 and 10 of 16");
   HeadSplit other = split;
   other.rotary.temporal = split.rotary.temporal.rows(0, 1);
-  refuses(other, q, {right, right}, "rotary");
+  refuses(other, q, 2, right, "rotary");
   other = split;
   other.rotary.spatial = split.rotary.spatial.rows(0, 9);
-  refuses(other, q, {right, right}, "rotary");
+  refuses(other, q, 2, right, "rotary");
   other = split;
   other.rotary.spatial = Tensor();
-  refuses(other, q, {right, right}, "rotary pairs 10 + 0 for heads of 64");
+  refuses(other, q, 2, right, "rotary pairs 10 + 0 for heads of 64");
   other = split;
   other.heads = 3;
-  refuses(other, q, {right, right}, "split_heads of");
+  refuses(other, q, 2, right, "split_heads of");
   const Norm narrow{.weight = buffer_of(std::vector<float>(32)), .bias = buffer_of(std::vector<float>(32))};
   other = split;
   other.q_norm = &narrow;
-  refuses(other, q, {right, right}, "norm of width 32");
+  refuses(other, q, 2, right, "norm of width 32");
 
   const Example half({"", 1, 4, 0, 1, 48, true, Turning::half_split, 0});
   const TestTensor out(DType::f32, {4, 48});
-  const KeyValueTarget target{.patch_keys = out, .patch_values = out};
+  const KeyValueTarget target{.keys = out, .values = out};
   expect_error(
-      ErrorCode::internal,
-      [&] {
-        backend.split_heads(half.qkv, half.split(), out, {&target, 1});
-      },
+      ErrorCode::internal, [&] { backend.split_heads(half.qkv, 1, half.split(), out, target); },
       HasSubstr("halves of 32"));
 }
 

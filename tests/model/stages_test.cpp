@@ -41,13 +41,17 @@ class StagesTest : public testing::Test {
 
   Pass pass(std::size_t first, std::size_t frames, std::span<const TokenVariant> variants,
             std::span<const FrameSpan> spans) {
-    const Tensor images = arena_.allocate(DType::u8, {static_cast<std::int64_t>(frames), grid_.height, grid_.width, 3});
-    for (std::size_t i = 0; i < frames; ++i) {
-      backend_->upload(std::as_bytes(std::span(images_[first + i].pixels)),
-                       images.rows(static_cast<std::int64_t>(i), 1));
-    }
+    const auto count = static_cast<std::int64_t>(frames);
+    std::vector<std::byte> host(PassInputs::bytes(count, grid_));
+    const Tensor block(host.data(), DType::u8, {static_cast<std::int64_t>(host.size())});
+    const PassInputs inputs = PassInputs::in(block, count, grid_);
+    write_position({.spans = spans, .first_frame = static_cast<std::int64_t>(first)}, inputs);
+    auto* pixels = inputs.images.data<std::uint8_t>();
+    for (std::size_t i = 0; i < frames; ++i) pixels = std::ranges::copy(images_[first + i].pixels, pixels).out;
+    const Tensor on_device = arena_.allocate(DType::u8, {block.dim(0)});
+    backend_->upload(host, on_device);
     store_.prepare(cache_.visible());
-    attention_->plan(cache_);
+    attention_->plan(cache_, count * grid_.tokens());
     return {.backend = *backend_,
             .attention = *attention_,
             .store = store_,
@@ -55,10 +59,8 @@ class StagesTest : public testing::Test {
             .arena = arena_,
             .tables = tables_,
             .times = times_,
-            .images = images,
-            .variants = variants,
-            .spans = spans,
-            .first_frame = static_cast<std::int64_t>(first)};
+            .inputs = PassInputs::in(on_device, count, grid_),
+            .variants = variants};
   }
 
   void expect_taps(Pass& pass, const std::string& prefix) {

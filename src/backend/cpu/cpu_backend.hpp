@@ -28,8 +28,13 @@ class CpuBackend final : public Backend {
   void upload(std::span<const std::byte> source, const Tensor& target) override;
   void download(const Tensor& source, std::span<std::byte> target) override;
   [[nodiscard]] GrowingMemoryMaker growing_memory() override;
+  [[nodiscard]] std::unique_ptr<Transfer> make_transfer(std::size_t in_bytes, std::size_t out_bytes) override;
+  void beside(const std::function<void()>& first, const std::function<void()>& second) override;
+  [[nodiscard]] std::unique_ptr<Recording> record(const std::function<void()>&) override { return nullptr; }
+  void replay(const Recording& recording) override;
+  [[nodiscard]] std::unique_ptr<StageClock> make_clock() override;
   [[nodiscard]] std::shared_ptr<const Matrix> pack(std::span<const float> weights, std::int64_t out, std::int64_t in,
-                                                   DType dtype) override;
+                                                   Precision precision) override;
 
   void embed_patches(const Tensor& images, int patch, const Linear& projection, const Tensor& positions,
                      std::int64_t first, const Tensor& x) override;
@@ -37,8 +42,8 @@ class CpuBackend final : public Backend {
   void clear(const Tensor& target) override;
   void layer_norm(const Tensor& x, const Norm& norm, const Tensor& y) override;
   void linear(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y) override;
-  void split_heads(const Tensor& qkv, const HeadSplit& split, const Tensor& q,
-                   std::span<const KeyValueTarget> targets) override;
+  void split_heads(const Tensor& qkv, std::int64_t frames, const HeadSplit& split, const Tensor& q,
+                   const KeyValueTarget& target) override;
   void silu(const Tensor& x, const Tensor& y) override;
   void modulate(const Tensor& x, const Tensor& modulation, const Tensor& y) override;
   void convolve(const Tensor& x, const Convolution& convolution, Activation activation, const Tensor& y) override;

@@ -20,15 +20,35 @@ void for_rows(ThreadPool& threads, std::int64_t rows, const Body& body) {
 
 constexpr int kMostHeadDims = 256;
 
-void check_target(const KeyValueTarget& target, std::int64_t tokens, std::int64_t width) {
-  const std::int64_t specials = target.special_keys.empty() ? 0 : target.special_keys.dim(0);
-  const std::int64_t patches = tokens - specials;
-  const auto fits = [width](const Tensor& rows, std::int64_t count) {
-    return count == 0 || (rows.rank() == 2 && rows.dim(0) == count && rows.dim(1) == width);
+/// Where frame `frame` goes in the planes of a target.
+struct Place {
+  std::int64_t patches;
+  std::int64_t specials;
+};
+Place place_of(const KeyValueTarget& target, std::int64_t frame, std::int64_t tokens) {
+  if (target.places.empty()) return {frame * tokens, 0};
+  const auto* rows = target.places.data<std::int64_t>() + frame * target.places.row_stride();
+  return {rows[0], rows[1]};
+}
+
+void check_target(const KeyValueTarget& target, std::int64_t frames, std::int64_t tokens, std::int64_t width) {
+  const Tensor& places = target.places;
+  check(target.keys.rank() == 2 && target.values.rank() == 2 && target.keys.dim(1) == width &&
+            target.values.dim(1) == width && target.keys.dtype() == target.values.dtype() && target.specials >= 0 &&
+            target.specials <= tokens && (target.specials == 0 || !places.empty()) &&
+            (places.empty() ||
+             (places.rank() == 2 && places.dim(0) == frames && places.dim(1) == 2 && places.dtype() == DType::i64)),
+        "a target of ", target.specials, " + ", tokens - target.specials, " tokens of ", width, " elements in ",
+        target.keys.shape_text(), " and ", target.values.shape_text());
+  const std::int64_t rows = std::min(target.keys.dim(0), target.values.dim(0));
+  const auto holds = [rows](std::int64_t first, std::int64_t count) {
+    return count == 0 || (first >= 0 && first <= rows - count);
   };
-  check(patches >= 0 && fits(target.special_keys, specials) && fits(target.special_values, specials) &&
-            fits(target.patch_keys, patches) && fits(target.patch_values, patches),
-        "a target of ", specials, " + ", patches, " tokens of ", width, " elements has other shapes");
+  for (std::int64_t frame = 0; frame < frames; ++frame) {
+    const Place place = place_of(target, frame, tokens);
+    check(holds(place.patches, tokens - target.specials) && holds(place.specials, target.specials), "frame ", frame,
+          " at rows ", place.patches, " and ", place.specials, " of ", rows);
+  }
 }
 
 void check_rotary(const HeadSplit& split, std::int64_t frames, std::int64_t tokens) {
@@ -72,6 +92,7 @@ void CpuBackend::linear(const Tensor& x, const Linear& linear, Activation activa
         "linear of ", x.shape_text(), " by [", weights.out, ", ", weights.in, "] into ", y.shape_text());
   check(activation != Activation::add_to_target || y.dtype() == DType::f32, "a residual stream of ",
         name_of(y.dtype()));
+  check(linear.scale.empty(), "a scaled product, which only 16-bit floats of a GPU need");
   cpu::multiply(kernels_, threads_, cpu::MatrixRows(kernels_, x), x.dim(0), weights,
                 {.data = y.raw(),
                  .dtype = y.dtype(),
@@ -80,16 +101,15 @@ void CpuBackend::linear(const Tensor& x, const Linear& linear, Activation activa
                  .epilogue = cpu::epilogue_of(activation)});
 }
 
-void CpuBackend::split_heads(const Tensor& qkv, const HeadSplit& split, const Tensor& q,
-                             std::span<const KeyValueTarget> targets) {
+void CpuBackend::split_heads(const Tensor& qkv, std::int64_t frames, const HeadSplit& split, const Tensor& q,
+                             const KeyValueTarget& target) {
   const int dim = split.head_dim;
   const std::int64_t width = static_cast<std::int64_t>(split.heads) * dim;
-  const auto frames = static_cast<std::int64_t>(targets.size());
   check(frames > 0 && qkv.rank() == 2 && qkv.dim(0) % frames == 0 && qkv.dim(1) == 3 * width &&
             qkv.dtype() == DType::f32 && q.rank() == 2 && q.dim(0) == qkv.dim(0) && q.dim(1) == width,
         "split_heads of ", qkv.shape_text(), " into ", q.shape_text(), ", ", frames, " frames");
   const std::int64_t tokens = qkv.dim(0) / frames;
-  for (const KeyValueTarget& target : targets) check_target(target, tokens, width);
+  check_target(target, frames, tokens, width);
   check_rotary(split, frames, tokens);
   const Tensor& temporal = split.rotary.temporal;
   const Tensor& spatial = split.rotary.spatial;
@@ -131,15 +151,12 @@ void CpuBackend::split_heads(const Tensor& qkv, const HeadSplit& split, const Te
       }
       const float* rotation = rotates ? angles.data() : nullptr;
       const float* x = qkv.data<float>() + row * qkv.row_stride();
-      const KeyValueTarget& target = targets[static_cast<std::size_t>(frame)];
-      const std::int64_t specials = target.special_keys.empty() ? 0 : target.special_keys.dim(0);
-      const bool special = token < specials;
-      const std::int64_t place = special ? token : token - specials;
+      const Place place = place_of(target, frame, tokens);
+      const bool special = token < target.specials;
+      const std::int64_t target_row = special ? place.specials + token : place.patches + token - target.specials;
       store(x, transform(split.q_norm, rotation, split.rotary.interleaved), q, row);
-      store(x + width, transform(split.k_norm, rotation, split.rotary.interleaved),
-            special ? target.special_keys : target.patch_keys, place);
-      store(x + 2 * width, transform(nullptr, nullptr, false), special ? target.special_values : target.patch_values,
-            place);
+      store(x + width, transform(split.k_norm, rotation, split.rotary.interleaved), target.keys, target_row);
+      store(x + 2 * width, transform(nullptr, nullptr, false), target.values, target_row);
     }
   });
 }
