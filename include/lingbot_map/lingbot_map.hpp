@@ -2,6 +2,7 @@
 
 /// LingBot-Map: camera poses, depth and a point cloud from a stream of frames. Model::load, then Session::push.
 #include "lingbot_map/config.hpp"
+#include "lingbot_map/device_info.hpp"
 #include "lingbot_map/error.hpp"
 #include "lingbot_map/model.hpp"
 #include "lingbot_map/session.hpp"

@@ -75,6 +75,8 @@ struct MemoryPlan {
   std::size_t cache_slots = 0;     ///< patches of scale frames and window, keys and values, all layers
   std::size_t per_kept_frame = 0;  ///< what each kept frame adds for ever (special tokens, camera head)
   std::size_t activations = 0;
+  std::size_t workspace = 0;  ///< what products and attention work in
+  std::size_t context = 0;    ///< what a GPU's driver and libraries take in every process, whatever it computes
 };
 
 /// One stream of frames through a model. Sessions are independent of each other and of the order in which they are
