@@ -14,8 +14,9 @@ CXX_FILES = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*
 help:  ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-deps:  ## install the Debian packages that are missing
+deps:  ## install the Debian packages that are missing, fetch the headers for a GPU build
 	@scripts/install_deps.sh
+	@scripts/fetch_headers.sh
 
 build: deps  ## build everything; the program is build/bin/lingbot-map
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS)
@@ -26,7 +27,7 @@ test: build  ## run the tests
 
 sanitize: deps  ## run the tests again under AddressSanitizer and UndefinedBehaviorSanitizer (in build-asan)
 	cmake -S . -B build-asan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
-	  -DLINGBOT_MAP_SANITIZE=address,undefined -DLINGBOT_MAP_BENCHMARKS=OFF $(CMAKE_ARGS)
+	  -DLINGBOT_MAP_SANITIZE=address,undefined -DLINGBOT_MAP_BENCHMARKS=OFF -DLINGBOT_MAP_CUDA=OFF $(CMAKE_ARGS)
 	cmake --build build-asan --parallel $(JOBS)
 	ctest --test-dir build-asan --output-on-failure --parallel $(JOBS)
 

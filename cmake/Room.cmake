@@ -1,7 +1,8 @@
 # What every target of the project is compiled with, and the one way to declare a room.
 
 add_library(lingbot_map_options INTERFACE)
-target_compile_options(lingbot_map_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>)
+target_compile_options(lingbot_map_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>
+                                                     $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall>)
 target_compile_features(lingbot_map_options INTERFACE cxx_std_20)
 if(LINGBOT_MAP_SANITIZE)
   target_compile_options(lingbot_map_options INTERFACE -fsanitize=${LINGBOT_MAP_SANITIZE} -fno-sanitize-recover=all

@@ -14,6 +14,7 @@ struct DeviceInfo {
   std::size_t total_bytes = 0;      ///< memory it has; 0: not known
   std::size_t free_bytes = 0;       ///< what this process could still take; 0: not known
   std::size_t allocated_bytes = 0;  ///< what this library holds there; on the CPU, resident memory of the process
+  std::size_t peak_bytes = 0;       ///< the most that allocated_bytes was since the process began
   int compute_capability = 0;       ///< of a GPU: 10 * major + minor; 0 for the CPU
 };
 

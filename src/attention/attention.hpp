@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backend/backend.hpp"
 #include "cache/kv_store.hpp"
@@ -16,6 +17,8 @@ class Attention {
   virtual ~Attention() = default;
 
   [[nodiscard]] virtual AttentionKind kind() const noexcept = 0;
+  /// The kind and the kernels behind it, for people.
+  [[nodiscard]] virtual std::string description() const { return std::string(name_of(kind())); }
 
   /// Every frame for itself: q, k, v, out are [frames * tokens, heads * head_dim].
   virtual void within_frames(const Tensor& q, const Tensor& k, const Tensor& v, int frames, int heads,
@@ -36,8 +39,9 @@ class Attention {
                          const Tensor& out) = 0;
 };
 
-/// The attention of this kind for a back end; `automatic` takes the fastest for its device and `dtype`. Throws
-/// Error(unsupported) that says why a kind is not available.
-[[nodiscard]] std::unique_ptr<Attention> make_attention(Backend& backend, AttentionKind kind, DType dtype);
+/// The attention of this kind for a back end and the network's `heads`; `automatic` takes the fastest for its device
+/// and `dtype`: 'sdpa', by the measurements in docs/benchmarks.md. Throws Error(unsupported) that says why a kind is
+/// not available.
+[[nodiscard]] std::unique_ptr<Attention> make_attention(Backend& backend, AttentionKind kind, DType dtype, int heads);
 
 }  // namespace lingbot_map

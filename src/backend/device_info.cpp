@@ -1,5 +1,6 @@
 #include "lingbot_map/device_info.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -46,6 +47,12 @@ std::size_t resident_bytes() {
   return file ? resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
+std::size_t peak_resident_bytes() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * kKibibyte;
+}
+
 }  // namespace
 
 DeviceInfo device_info(Device device) {
@@ -54,7 +61,8 @@ DeviceInfo device_info(Device device) {
             .driver = {},
             .total_bytes = memory_rows({"MemTotal:"}),
             .free_bytes = memory_rows({"MemAvailable:", "SwapFree:"}),
-            .allocated_bytes = resident_bytes()};
+            .allocated_bytes = resident_bytes(),
+            .peak_bytes = peak_resident_bytes()};
   }
 #ifdef LINGBOT_MAP_HAS_CUDA
   return cuda::cuda_device_info(device.index);

@@ -26,10 +26,11 @@ KvStore::KvStore(const Shape& shape, const GrowingMemoryMaker& make) : shape_(sh
   grow(shape.slot_tokens);
 }
 
-void KvStore::prepare(VisibleRange range) {
-  check(range.first_token >= 0 && range.tokens >= 0 && range.first_token <= kMaxTokens && range.tokens <= kMaxTokens,
+void KvStore::prepare(VisibleRange range, std::int64_t touched_end) {
+  check(range.first_token >= 0 && range.tokens >= 0 && range.first_token <= kMaxTokens && range.tokens <= kMaxTokens &&
+            touched_end <= 2 * kMaxTokens,
         "cache range of ", range.tokens, " tokens from token ", range.first_token);
-  grow(range.end());
+  grow(std::max(range.end(), touched_end));
   first_used_ = std::min(first_used_, range.first_token);
   end_used_ = std::max(end_used_, range.end());
 }

@@ -26,10 +26,10 @@ class KvStore {
   /// Throws Error(usage) when the slots are too many, Error(resource) when there is no address space for them.
   explicit KvStore(const Shape& shape, const GrowingMemoryMaker& make = GrowingBuffer::make);
 
-  /// Makes the tokens of `range` usable in every plane; never written ones read as zero. A kernel that reads whole
-  /// tiles past the true length asks for that longer range. Call it after begin_frame() and before any view is taken:
+  /// Makes the tokens of `range` usable in every plane, and those up to `touched_end` for kernels that read whole tiles
+  /// past the true length; never written ones read as zero. Call it after begin_frame() and before any view is taken:
   /// views made earlier are invalid afterwards. Throws Error(resource).
-  void prepare(VisibleRange range);
+  void prepare(VisibleRange range, std::int64_t touched_end = 0);
 
   /// All usable rows `[tokens, width]` of a layer's plane, from token 0 on. Valid until the next prepare().
   [[nodiscard]] Tensor keys(int layer) const { return plane(2 * static_cast<std::int64_t>(layer)); }

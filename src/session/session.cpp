@@ -61,7 +61,8 @@ class Session::Impl {
   Impl(const Model& model, const SessionOptions& options)
       : model_(model.impl()),
         options_(options),
-        attention_(make_attention(model_->backend(), options.attention, model_->dtype())) {
+        attention_(make_attention(model_->backend(), options.attention, model_->dtype(),
+                                  model_->network().config().num_heads)) {
     check_options(options);
   }
 

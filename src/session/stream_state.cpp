@@ -36,7 +36,7 @@ void StreamState::begin(Role role, std::int64_t frames, const Tensor& host) {
   } else {
     spans = {cache_.begin_frame(role == Role::keyframe ? FrameRole::keyframe : FrameRole::passing)};
   }
-  store_.prepare(attention_.touched(cache_.visible()));
+  store_.prepare(cache_.visible(), attention_.touched(cache_.visible()).end());
   camera_.prepare(frames);
   attention_.plan(cache_, frames * tables_.grid.tokens());
   write_position({.spans = spans,

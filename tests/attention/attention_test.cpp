@@ -14,15 +14,15 @@ using testing::HasSubstr;
 TEST(MakeAttention, TakesSdpaOnTheCpu) {
   CpuBackend backend(1);
   for (const DType dtype : {DType::f32, DType::bf16}) {
-    EXPECT_EQ(make_attention(backend, AttentionKind::automatic, dtype)->kind(), AttentionKind::sdpa);
-    EXPECT_EQ(make_attention(backend, AttentionKind::sdpa, dtype)->kind(), AttentionKind::sdpa);
+    EXPECT_EQ(make_attention(backend, AttentionKind::automatic, dtype, 2)->kind(), AttentionKind::sdpa);
+    EXPECT_EQ(make_attention(backend, AttentionKind::sdpa, dtype, 2)->kind(), AttentionKind::sdpa);
   }
 }
 
 TEST(MakeAttention, SaysThatFlashinferNeedsAGpu) {
   CpuBackend backend(1);
   expect_error(
-      ErrorCode::unsupported, [&] { (void)make_attention(backend, AttentionKind::flashinfer, DType::bf16); },
+      ErrorCode::unsupported, [&] { (void)make_attention(backend, AttentionKind::flashinfer, DType::bf16, 2); },
       HasSubstr("'flashinfer' needs an NVIDIA GPU; on the CPU take 'sdpa' or 'auto'"));
 }
 

@@ -28,7 +28,7 @@ class StagesTest : public testing::Test {
                                        *backend_, DType::f32, false)),
         grid_(config_, 84, 56),
         tables_(network_.make_tables(*backend_, grid_)),
-        attention_(make_attention(*backend_, AttentionKind::automatic, DType::f32)),
+        attention_(make_attention(*backend_, AttentionKind::automatic, DType::f32, config_.num_heads)),
         cache_({.scale_frames = 3,
                 .window = 4,
                 .patches_per_frame = static_cast<int>(grid_.patches()),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lingbot_map/lingbot_map.hpp"
+#include "usable_gpu.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -33,7 +34,9 @@ Sequence run(const Model& model, const SessionOptions& options, const std::vecto
   Session session(model, options);
   Sequence sequence;
   for (std::size_t i = 0; i < count; ++i) {
-    for (const FrameResult& result : session.push(images.at(i))) sequence.append(result);
+    session.submit(images.at(i));
+    if (session.in_flight() < 2) continue;  // one frame is computed while the next is on its way
+    for (const FrameResult& result : session.collect()) sequence.append(result);
   }
   for (const FrameResult& result : session.finish()) sequence.append(result);
   return sequence;
@@ -65,11 +68,11 @@ const Case kCases[] = {
     {"camrope", "images", 8, options(3, 4, 1, 4), false, true},
 };
 
-Model tiny_model(const Case& value, DType dtype) {
+Model tiny_model(const Case& value, DType dtype, Device device = Device::cpu()) {
   Config config = Config::tiny();
   config.has_point_head = value.points;
   config.camera_rope = value.camera_rope;
-  return Model::synthetic(config, kSeed, {.dtype = dtype});
+  return Model::synthetic(config, kSeed, {.device = device, .dtype = dtype});
 }
 
 /// How far each output may be from the golden one, relative.
@@ -88,10 +91,13 @@ constexpr Bounds kBfloat16 = {2 * 3.50e-3, 2 * 1.58e-3, 2 * 4.25e-4, 2 * 2.20e-3
 class GoldenCase : public testing::TestWithParam<Case> {
  protected:
   /// Runs the case and holds every output that the file has against it.
-  void compare(DType dtype, const Bounds& bounds) {
+  void compare(DType dtype, const Bounds& bounds, Device device = Device::cpu(),
+               AttentionKind attention = AttentionKind::automatic) {
     const Case& value = GetParam();
     Golden golden(LINGBOT_MAP_TEST_DATA "/tiny.safetensors");
-    const Sequence found = run(tiny_model(value, dtype), value.options, golden.images(value.images), value.frames);
+    SessionOptions options = value.options;
+    options.attention = attention;
+    const Sequence found = run(tiny_model(value, dtype, device), options, golden.images(value.images), value.frames);
     struct Output {
       const char* name;
       const std::vector<float>& values;
@@ -119,6 +125,48 @@ TEST_P(GoldenCase, Float32) { compare(DType::f32, kFloat32); }
 
 TEST_P(GoldenCase, Bfloat16) { compare(DType::bf16, kBfloat16); }
 
+class GoldenCaseOnGpu : public GoldenCase {
+ protected:
+  void SetUp() override {
+    if (!test::usable_gpu()) GTEST_SKIP() << "no usable GPU here";
+  }
+};
+
+TEST_P(GoldenCaseOnGpu, Float32) { compare(DType::f32, kFloat32, Device::cuda(), AttentionKind::sdpa); }
+TEST_P(GoldenCaseOnGpu, Float32OverPages) { compare(DType::f32, kFloat32, Device::cuda(), AttentionKind::flashinfer); }
+TEST_P(GoldenCaseOnGpu, Bfloat16) { compare(DType::bf16, kBfloat16, Device::cuda(), AttentionKind::sdpa); }
+TEST_P(GoldenCaseOnGpu, Bfloat16OverPages) {
+  compare(DType::bf16, kBfloat16, Device::cuda(), AttentionKind::flashinfer);
+}
+TEST_P(GoldenCaseOnGpu, Float16) { compare(DType::f16, kBfloat16, Device::cuda()); }
+
+/// Everything that may not change a bit: recorded operations, frames on their way, a second run.
+TEST_P(GoldenCaseOnGpu, GivesTheSameBitsWithAndWithoutRecordings) {
+  const Case& value = GetParam();
+  Golden golden(LINGBOT_MAP_TEST_DATA "/tiny.safetensors");
+  const std::vector<Image> images = golden.images(value.images);
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const Model model = tiny_model(value, dtype, Device::cuda());
+    for (const AttentionKind attention : {AttentionKind::sdpa, AttentionKind::flashinfer}) {
+      SessionOptions options = value.options;
+      options.attention = attention;
+      const Sequence recorded = run(model, options, images, value.frames);
+      const Sequence again = run(model, options, images, value.frames);
+      options.graphs = false;
+      const Sequence direct = run(model, options, images, value.frames);
+      options.profile = true;
+      const Sequence timed = run(model, options, images, value.frames);
+      for (const Sequence* other : {&again, &direct, &timed}) {
+        EXPECT_EQ(recorded.pose, other->pose) << name_of(dtype) << " " << name_of(attention);
+        EXPECT_EQ(recorded.depth, other->depth) << name_of(dtype) << " " << name_of(attention);
+        EXPECT_EQ(recorded.depth_conf, other->depth_conf) << name_of(dtype) << " " << name_of(attention);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenCaseOnGpu, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenCase, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 

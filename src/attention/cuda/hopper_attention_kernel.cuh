@@ -1,0 +1,533 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "attention/cuda/hopper_instructions.cuh"
+
+namespace lingbot_map::cuda::hopper {
+
+inline constexpr int kHeadDim = 64;
+inline constexpr int kQueryTile = 128;  ///< of a block: two warpgroups of 64
+inline constexpr int kKeyTile = 128;
+inline constexpr int kThreads = 384;  ///< one warpgroup that copies, two that compute
+inline constexpr int kRowBytes = kHeadDim * 2;
+inline constexpr int kTileBytes = kKeyTile * kRowBytes;
+inline constexpr int kWarpgroupBytes = kTileBytes / 2;
+
+/// What is chosen by measuring.
+///   cluster_size          blocks that share the copies of keys and values: 1 or 2
+///   stage_count           tiles of keys, and of values, in flight
+///   chunk_count           parts of a key tile between whose exponentials products are issued: 1, 2 or 4
+///   score_chunk_count     with how many of the chunks the next tile's scores are issued: 1, 2 or 4
+///   polynomial_share      of 16 exponentials, how many are polynomials
+///   hold_queries          in registers rather than in shared memory
+template <int cluster_size, int stage_count, int chunk_count, int score_chunk_count, int polynomial_share,
+          bool hold_queries>
+struct Tuning {
+  static constexpr int cluster = cluster_size;
+  static constexpr int stages = stage_count;
+  static constexpr int chunks = chunk_count;
+  static constexpr int score_chunks = score_chunk_count;
+  static constexpr int polynomial = polynomial_share;
+  static constexpr bool queries_in_registers = hold_queries;
+  static_assert(score_chunks <= chunks);
+};
+
+/// The sizes of one launch: blocks (query tiles, rounded up to whole clusters; heads; groups * splits).
+struct Work {
+  const std::int64_t* range;  ///< see HopperAttention
+  int queries;
+  int keys;
+  int splits;          ///< parts of the keys, each with its own block
+  float* partial_out;  ///< [blocks in launch order, x fastest][128 queries][64], sums not divided; only with splits > 1
+  float2* partial_sum;  ///< [the same][128] of (maximum in base 2, sum)
+};
+
+/// Shared memory behind an address that is a multiple of 1024.
+template <int stages>
+struct Layout {
+  static constexpr std::uint32_t kQueries = 0;
+  static constexpr std::uint32_t kKeys = kTileBytes;
+  static constexpr std::uint32_t kValues = kKeys + stages * kTileBytes;
+  static constexpr std::uint32_t kBarriers = kValues + stages * kTileBytes;
+  static constexpr std::uint32_t kQueriesFull = kBarriers;
+  static constexpr std::uint32_t kKeysFull = kQueriesFull + 8;
+  static constexpr std::uint32_t kKeysEmpty = kKeysFull + 8 * stages;
+  static constexpr std::uint32_t kValuesFull = kKeysEmpty + 8 * stages;
+  static constexpr std::uint32_t kValuesEmpty = kValuesFull + 8 * stages;
+  static constexpr std::uint32_t kEnd = kValuesEmpty + 8 * stages;
+  static constexpr std::uint32_t kBytes = kEnd + 1024;  ///< with room to align
+};
+
+/// Which keys a block sees. The last tile, which alone may be short, is taken first, so that only the first needs a
+/// mask.
+struct KeyTiles {
+  int first_row = 0;
+  int first_tile = 0;
+  int count = 0;
+  int valid_in_last = kKeyTile;
+
+  __device__ KeyTiles(const Work& work, int split) {
+    int rows = work.keys;
+    if (work.range != nullptr) {
+      const auto limit = static_cast<std::int64_t>(work.keys);
+      const std::int64_t start = min(max(work.range[0], std::int64_t{0}), limit);
+      first_row = static_cast<int>(start);
+      rows = static_cast<int>(min(max(work.range[1], std::int64_t{0}), limit - start));
+    }
+    const int tiles = (rows + kKeyTile - 1) / kKeyTile;
+    const int share = (tiles + work.splits - 1) / work.splits;
+    first_tile = min(split * share, tiles);
+    count = min(first_tile + share, tiles) - first_tile;
+    valid_in_last = min(rows - (first_tile + count - 1) * kKeyTile, kKeyTile);
+  }
+
+  /// Row of the plane where the n-th tile starts.
+  __device__ int row(int n) const { return first_row + (first_tile + (n == 0 ? count : n) - 1) * kKeyTile; }
+};
+
+/// Position in a ring of tiles.
+template <int stages>
+struct Stage {
+  int index = 0;
+  std::uint32_t parity = 0;
+
+  __device__ Stage next() const { return index + 1 == stages ? Stage{0, parity ^ 1} : Stage{index + 1, parity}; }
+};
+
+__device__ __forceinline__ float exp2_unit(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// 2^x by adding and multiplying alone, relative error 2.7e-6 from 2^-126 on; less gives 2^-126, more than 2^127 that.
+__device__ __forceinline__ float exp2_polynomial(float x) {
+  float bounded;
+  asm("max.NaN.f32 %0, %1, 0fC2FC0000;" : "=f"(bounded) : "f"(x));
+  asm("min.NaN.f32 %0, %0, 0f42FE0000;" : "+f"(bounded));
+  const float shifted = bounded + 12582912.0F;  // the integer part ends up in the low bits
+  const float fraction = bounded - (shifted - 12582912.0F);
+  float y = 9.570102207362652e-3F;
+  y = fmaf(y, fraction, 5.591785907745361e-2F);
+  y = fmaf(y, fraction, 2.40247443318367e-1F);
+  y = fmaf(y, fraction, 6.931217908859253e-1F);
+  y = fmaf(y, fraction, 9.999992847442627e-1F);
+  return __int_as_float(__float_as_int(y) + (__float_as_int(shifted) << 23));
+}
+
+/// The one thread that brings keys and values.
+template <typename Tuned>
+__device__ __forceinline__ void copy_tiles(std::uint32_t memory, const CUtensorMap* key_map,
+                                           const CUtensorMap* value_map, const KeyTiles& tiles, int head, int group) {
+  using At = Layout<Tuned::stages>;
+  constexpr int kRows = kKeyTile / Tuned::cluster;  // this block's part of what the cluster shares
+  constexpr auto kAll = static_cast<std::uint16_t>((1 << Tuned::cluster) - 1);
+  const int part = Tuned::cluster > 1 ? static_cast<int>(cluster_rank()) : 0;
+
+  const auto bring = [&](const CUtensorMap* map, std::uint32_t target, std::uint32_t full, std::uint32_t empty,
+                         std::uint32_t parity, int row) {
+    barrier_wait(empty, parity ^ 1);
+    barrier_expect(full, kTileBytes);
+    target += part * kRows * kRowBytes;
+    row += part * kRows;
+    if constexpr (Tuned::cluster > 1) {
+      load_box_shared(target, map, full, head * kHeadDim, row, group, kAll);
+    } else {
+      load_box(target, map, full, head * kHeadDim, row, group);
+    }
+  };
+  Stage<Tuned::stages> stage;
+  for (int n = 0; n < tiles.count; ++n, stage = stage.next()) {
+    const std::uint32_t tile = stage.index * kTileBytes;
+    const std::uint32_t barrier = memory + stage.index * 8;
+    bring(key_map, memory + At::kKeys + tile, barrier + At::kKeysFull, barrier + At::kKeysEmpty, stage.parity,
+          tiles.row(n));
+    bring(value_map, memory + At::kValues + tile, barrier + At::kValuesFull, barrier + At::kValuesEmpty, stage.parity,
+          tiles.row(n));
+  }
+}
+
+/// One warpgroup's 64 queries. A thread has rows r and r + 8, r = 16 * warp + lane / 4, and of every 8 columns the two
+/// at 2 * (lane % 4): element 4 i + 2 (row is r + 8) + (column is odd) of an array belongs to columns 8 i ...
+///
+/// Products are issued in groups, for each chunk of a tile: a part of the next tile's scores (with the first
+/// `score_chunks` chunks), then this chunk's weights times values. They are waited for as late as possible: the weights
+/// of a chunk when its registers are needed a tile later, the scores when their tile begins.
+template <typename Element, typename Tuned>
+struct QueryRows {
+  static constexpr int kChunks = Tuned::chunks;
+  static constexpr int kChunkScores = 64 / kChunks;   ///< of a thread
+  static constexpr int kChunkWeights = 32 / kChunks;  ///< registers of a thread, two weights each
+  static constexpr float kScale = 0.125F * 1.44269504088896340736F;
+  /// What a thread's weights of a chunk may sum up to: far from the type's largest number.
+  static constexpr float kLimit = std::is_same_v<Element, __nv_bfloat16> ? 1073741824.0F : 16384.0F;
+  using At = Layout<Tuned::stages>;
+
+  float out[32];
+  std::uint32_t weights[32];
+  float shift[2];         ///< minus the maximum, in base 2
+  float sum[2] = {0, 0};  ///< of this thread's columns
+  std::uint32_t queries[Tuned::queries_in_registers ? 16 : 1];
+  std::uint32_t memory;
+  int warpgroup;
+  int lane;
+  Stage<Tuned::stages> stage;  ///< of the tile that step() works on
+  int last_index = 0;          ///< of the tile before
+
+  __device__ __forceinline__ void release(std::uint32_t empty, int index) const {
+    if (lane < Tuned::cluster) {
+      barrier_arrive(memory + empty + index * 8, lane);
+    }
+  }
+
+  __device__ __forceinline__ void load_queries() {
+    barrier_wait(memory + At::kQueriesFull, 0);
+    if constexpr (Tuned::queries_in_registers) {
+      const int row = warpgroup * 64 + (threadIdx.x % 128) / 32 * 16 + lane % 16;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const int chunk = (2 * k + lane / 16) ^ (row % 8);
+        std::uint32_t four[4];
+        load_matrices(four, memory + At::kQueries + row * kRowBytes + chunk * 16);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          queries[4 * k + i] = four[i];
+        }
+      }
+    }
+  }
+
+  /// Issues columns 16 k to 16 k + 16 times `steps` of q k^T for the tile at `index`.
+  template <int first, int steps>
+  __device__ __forceinline__ void issue_scores(float (&scores)[64], int index) {
+    const std::uint64_t keys = tile_descriptor(memory + At::kKeys + index * kTileBytes);
+    const std::uint64_t rows = tile_descriptor(memory + At::kQueries + warpgroup * kWarpgroupBytes);
+#pragma unroll
+    for (int k = first; k < first + steps; ++k) {
+      if constexpr (Tuned::queries_in_registers) {
+        multiply_64x128<Element>(scores, queries + 4 * k, keys + 2 * k, k == 0 ? 0 : 1);
+      } else {
+        multiply_64x128<Element>(scores, rows + 2 * k, keys + 2 * k, k == 0 ? 0 : 1);
+      }
+    }
+  }
+
+  /// The first tile: hides columns from `valid` on and takes the maximum.
+  __device__ __forceinline__ void begin(float (&scores)[64], int valid) {
+#pragma unroll
+    for (int i = 0; i < 64; ++i) {
+      pin(scores[i]);
+    }
+    if (valid < kKeyTile) {
+#pragma unroll
+      for (int i = 0; i < 64; ++i) {
+        const int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        scores[i] = column < valid ? scores[i] : -INFINITY;
+      }
+    }
+    float largest[2];
+    row_maximum<0, 64>(scores, largest);
+    shift[0] = -largest[0] * kScale;
+    shift[1] = -largest[1] * kScale;
+#pragma unroll
+    for (float& value : out) {
+      value = 0;
+    }
+  }
+
+  template <int first, int count>
+  __device__ __forceinline__ static void row_maximum(const float (&scores)[64], float (&largest)[2]) {
+    largest[0] = largest[1] = -INFINITY;
+#pragma unroll
+    for (int i = first; i < first + count; ++i) {
+      largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], scores[i]);
+    }
+#pragma unroll
+    for (float& value : largest) {
+      value = fmaxf(value, __shfl_xor_sync(0xFFFFFFFF, value, 1));
+      value = fmaxf(value, __shfl_xor_sync(0xFFFFFFFF, value, 2));
+    }
+  }
+
+  /// Weights of one chunk from its scores, and their sums.
+  template <int chunk, bool exact>
+  __device__ __forceinline__ void exponentials(const float (&scores)[64], float (&chunk_sum)[2]) {
+    constexpr int kFirst = chunk * kChunkScores;
+    float parts[4];
+#pragma unroll
+    for (int i = 0; i < kChunkScores; i += 2) {
+      float pair[2];
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const float x = fmaf(scores[kFirst + i + e], kScale, shift[i / 2 % 2]);
+        const bool by_polynomial = !exact && (i + e) * Tuned::polynomial % 16 < Tuned::polynomial;
+        pair[e] = by_polynomial ? exp2_polynomial(x) : exp2_unit(x);
+        float& part = parts[i / 2 % 2 * 2 + e];
+        part = i < 4 ? pair[e] : part + pair[e];
+      }
+      weights[(kFirst + i) / 2] = pack<Element>(pair[0], pair[1]);
+    }
+    chunk_sum[0] = parts[0] + parts[1];
+    chunk_sum[1] = parts[2] + parts[3];
+  }
+
+  /// Some weight is too large (or no number): takes the chunk's maximum into account.
+  template <int chunk>
+  __device__ __forceinline__ void raise(const float (&scores)[64], float (&chunk_sum)[2]) {
+    product_wait<0>();
+#pragma unroll
+    for (float& value : out) {
+      pin(value);
+    }
+    float largest[2];
+    row_maximum<chunk * kChunkScores, kChunkScores>(scores, largest);
+    float factor[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float raised = fminf(shift[r], -largest[r] * kScale);
+      factor[r] = exp2_unit(raised - shift[r]);
+      shift[r] = raised;
+      sum[r] *= factor[r];
+    }
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      out[i] *= factor[i / 2 % 2];
+    }
+    exponentials<chunk, true>(scores, chunk_sum);
+  }
+
+  /// Groups issued after the ones that a chunk needs: the same chunk's of the tile before, whose weights it overwrites,
+  /// and for the first chunk the scores.
+  __host__ __device__ static constexpr int allowed_pending(bool has_next, int chunk) {
+    int after_weights = 0;
+    for (int c = chunk + 1; c < kChunks; ++c) {
+      after_weights += c < Tuned::score_chunks ? 2 : 1;
+    }
+    for (int c = 0; c < chunk; ++c) {
+      after_weights += has_next && c < Tuned::score_chunks ? 2 : 1;
+    }
+    const int own = has_next && chunk < Tuned::score_chunks ? 1 : 0;
+    const int after_scores = kChunks - Tuned::score_chunks + 1;
+    return own + (chunk == 0 && after_scores < after_weights ? after_scores : after_weights);
+  }
+
+  template <bool has_next, int chunk>
+  __device__ __forceinline__ void chunk_step(float (&scores)[64], float (&next)[64], bool is_first) {
+    if constexpr (has_next && chunk < Tuned::score_chunks) {
+      const Stage<Tuned::stages> following = stage.next();
+      if constexpr (chunk == 0) {
+        barrier_wait(memory + At::kKeysFull + following.index * 8, following.parity);
+      }
+      product_fence();
+      issue_scores<chunk * 4 / Tuned::score_chunks, 4 / Tuned::score_chunks>(next, following.index);
+      product_commit();
+    }
+    constexpr int kPending = allowed_pending(has_next, chunk);
+    product_wait<kPending>();
+    if constexpr (chunk == 0) {
+      release(At::kKeysEmpty, stage.index);
+    }
+    if constexpr (chunk == kChunks - 1) {
+      if (!is_first) {
+        release(At::kValuesEmpty, last_index);
+      }
+    }
+#pragma unroll
+    for (int i = chunk * kChunkScores; i < (chunk + 1) * kChunkScores; ++i) {
+      pin(scores[i]);
+    }
+    float chunk_sum[2];
+    exponentials<chunk, false>(scores, chunk_sum);
+    if (__any_sync(0xFFFFFFFF, !(chunk_sum[0] <= kLimit && chunk_sum[1] <= kLimit))) {
+      raise<chunk>(scores, chunk_sum);
+    }
+    sum[0] += chunk_sum[0];
+    sum[1] += chunk_sum[1];
+
+    if constexpr (chunk == 0) {
+      barrier_wait(memory + At::kValuesFull + stage.index * 8, stage.parity);
+    }
+    const std::uint64_t values = tile_descriptor(memory + At::kValues + stage.index * kTileBytes);
+#pragma unroll
+    for (int i = chunk * kChunkWeights; i < (chunk + 1) * kChunkWeights; ++i) {
+      pin(weights[i]);
+    }
+    product_fence();
+#pragma unroll
+    for (int k = chunk * 8 / kChunks; k < (chunk + 1) * 8 / kChunks; ++k) {
+      multiply_64x64<Element>(out, weights + 4 * k, values + k * (16 * kRowBytes >> 4), 1);
+    }
+    product_commit();
+  }
+
+  /// One tile, whose scores are on their way; sends for those of the next.
+  template <bool has_next>
+  __device__ __forceinline__ void step(float (&scores)[64], float (&next)[64], bool is_first) {
+    chunk_step<has_next, 0>(scores, next, is_first);
+    if constexpr (kChunks > 1) {
+      chunk_step<has_next, 1>(scores, next, is_first);
+    }
+    if constexpr (kChunks > 2) {
+      chunk_step<has_next, 2>(scores, next, is_first);
+      chunk_step<has_next, 3>(scores, next, is_first);
+    }
+    last_index = stage.index;
+    stage = stage.next();
+  }
+
+  /// All tiles: leaves sums over all keys, not divided, in `out` and sums of the whole row in `sum`.
+  __device__ __forceinline__ void attend(const KeyTiles& tiles) {
+    load_queries();
+    float even[64];
+    float odd[64];
+    barrier_wait(memory + At::kKeysFull, 0);
+    product_fence();
+    issue_scores<0, 4>(even, 0);
+    product_commit();
+    product_wait<0>();
+    begin(even, tiles.valid_in_last);
+    int n = 0;
+    for (; n + 2 < tiles.count; n += 2) {
+      step<true>(even, odd, n == 0);
+      step<true>(odd, even, false);
+    }
+    if (n + 2 == tiles.count) {
+      step<true>(even, odd, n == 0);
+      step<false>(odd, even, false);
+    } else {
+      step<false>(even, odd, n == 0);
+    }
+    product_wait<0>();
+#pragma unroll
+    for (float& value : out) {
+      pin(value);
+    }
+#pragma unroll
+    for (float& value : sum) {
+      value += __shfl_xor_sync(0xFFFFFFFF, value, 1);
+      value += __shfl_xor_sync(0xFFFFFFFF, value, 2);
+    }
+  }
+
+  __device__ __forceinline__ void nothing() {
+    shift[0] = shift[1] = INFINITY;
+#pragma unroll
+    for (float& value : out) {
+      value = 0;
+    }
+  }
+
+  /// Divides and writes through this warpgroup's queries in shared memory, which nobody needs any more.
+  __device__ __forceinline__ void write(const CUtensorMap* out_map, int head, int row, int queries_in_all, int group) {
+    const std::uint32_t staging = memory + At::kQueries + warpgroup * kWarpgroupBytes;
+    warpgroup_sync(1 + warpgroup);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const int local = (threadIdx.x % 128) / 32 * 16 + lane / 4 + 8 * r;
+      const float inverse = sum[r] == 0 ? 0.0F : 1.0F / sum[r];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const std::uint32_t both = pack<Element>(out[4 * i + 2 * r] * inverse, out[4 * i + 2 * r + 1] * inverse);
+        const std::uint32_t address = staging + local * kRowBytes + (i ^ (local % 8)) * 16 + lane % 4 * 4;
+        asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(both) : "memory");
+      }
+    }
+    copy_engine_fence();
+    warpgroup_sync(1 + warpgroup);
+    row += warpgroup * 64;
+    if (threadIdx.x % 128 == 0 && row < queries_in_all) {
+      store_box(out_map, staging, head * kHeadDim, row, group);
+    }
+  }
+
+  __device__ __forceinline__ void write_partial(const Work& work) const {
+    const std::int64_t block = blockIdx.x + gridDim.x * (blockIdx.y + std::int64_t{gridDim.y} * blockIdx.z);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const std::int64_t row = block * kQueryTile + warpgroup * 64 + (threadIdx.x % 128) / 32 * 16 + lane / 4 + 8 * r;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        float* target = work.partial_out + row * kHeadDim + 8 * i + lane % 4 * 2;
+        *reinterpret_cast<float2*>(target) = make_float2(out[4 * i + 2 * r], out[4 * i + 2 * r + 1]);
+      }
+      if (lane % 4 == 0) {
+        work.partial_sum[row] = make_float2(-shift[r], sum[r]);
+      }
+    }
+  }
+};
+
+template <typename Element, typename Tuned>
+__global__ __launch_bounds__(kThreads, 1) void attention_kernel(const __grid_constant__ CUtensorMap query_map,
+                                                                const __grid_constant__ CUtensorMap key_map,
+                                                                const __grid_constant__ CUtensorMap value_map,
+                                                                const __grid_constant__ CUtensorMap out_map,
+                                                                const Work work) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using At = Layout<Tuned::stages>;
+  extern __shared__ std::uint8_t shared[];
+  const std::uint32_t memory = (shared_address(shared) + 1023) / 1024 * 1024;
+
+  const int query_row = blockIdx.x * kQueryTile;
+  const int head = blockIdx.y;
+  const int group = blockIdx.z / work.splits;
+  const KeyTiles tiles(work, blockIdx.z % work.splits);
+
+  if (threadIdx.x == 0) {
+    prefetch_map(&query_map);
+    prefetch_map(&key_map);
+    prefetch_map(&value_map);
+    barrier_init(memory + At::kQueriesFull, 1);
+    for (int i = 0; i < Tuned::stages; ++i) {
+      constexpr int kWarps = 8 * Tuned::cluster;
+      barrier_init(memory + At::kKeysFull + i * 8, 1);
+      barrier_init(memory + At::kKeysEmpty + i * 8, kWarps);
+      barrier_init(memory + At::kValuesFull + i * 8, 1);
+      barrier_init(memory + At::kValuesEmpty + i * 8, kWarps);
+    }
+    barrier_init_fence();
+  }
+  if constexpr (Tuned::cluster > 1) {
+    cluster_sync();
+  } else {
+    __syncthreads();
+  }
+
+  const int warpgroup = __shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x) / 128, 0);
+  if (warpgroup == 0) {
+    registers_release<24>();
+    if (threadIdx.x == 0 && tiles.count > 0) {
+      barrier_expect(memory + At::kQueriesFull, kTileBytes);
+      load_box(memory + At::kQueries, &query_map, memory + At::kQueriesFull, head * kHeadDim, query_row, group);
+      copy_tiles<Tuned>(memory, &key_map, &value_map, tiles, head, group);
+    }
+    __syncwarp();
+  } else {
+    registers_take<240>();
+    QueryRows<Element, Tuned> rows;
+    rows.memory = memory;
+    rows.warpgroup = warpgroup - 1;
+    rows.lane = threadIdx.x % 32;
+    if (tiles.count > 0) {
+      rows.attend(tiles);
+    } else {
+      rows.nothing();
+    }
+    if (work.splits == 1) {
+      rows.write(&out_map, head, query_row, work.queries, group);
+    } else {
+      rows.write_partial(work);
+    }
+    __syncwarp();
+  }
+  if constexpr (Tuned::cluster > 1) {
+    cluster_sync();  // nobody leaves while its partner may still arrive at its barriers
+  }
+#else
+  __trap();
+#endif
+}
+
+}  // namespace lingbot_map::cuda::hopper
