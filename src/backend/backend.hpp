@@ -190,6 +190,13 @@ class Backend {
   /// and writes q [frames * tokens, width] and the keys and values to their target.
   virtual void split_heads(const Tensor& qkv, std::int64_t frames, const HeadSplit& split, const Tensor& q,
                            const KeyValueTarget& target) = 0;
+  /// linear() and split_heads() in one: the heads of x [frames * tokens, in] by weights [3 * width, in]. `scratch`
+  /// float32 [frames * tokens, 3 * width] is for what lies between, where something does.
+  virtual void linear_heads(const Tensor& x, const Linear& qkv, std::int64_t frames, const HeadSplit& split,
+                            const Tensor& scratch, const Tensor& q, const KeyValueTarget& target) {
+    linear(x, qkv, Activation::none, scratch);
+    split_heads(scratch, frames, split, q, target);
+  }
 
   // ---- Camera head -------------------------------------------------------------------------------------------------
   virtual void silu(const Tensor& x, const Tensor& y) = 0;

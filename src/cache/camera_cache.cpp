@@ -26,6 +26,10 @@ void CameraCache::prepare(std::int64_t count) {
   check(count >= 0 && count <= kMaxFrames - frames_, "camera cache: room for ", count, " frames after ", frames_);
   const std::int64_t rows = frames_ + count;
   for (const auto& plane : planes_) plane->ensure(static_cast<std::size_t>(rows) * row_bytes());
+  // One plane a call grows ahead, so that the planes do not all have to grow in the same frame.
+  const auto ahead = rows + static_cast<std::int64_t>(planes_.size());
+  planes_[next_ahead_]->ensure(static_cast<std::size_t>(ahead) * row_bytes());
+  next_ahead_ = (next_ahead_ + 1) % planes_.size();
   rows_ = rows;
   most_ = std::max(most_, rows);
 }

@@ -44,6 +44,7 @@ class CameraCache {
   int iterations_;
   int blocks_;
   std::int64_t width_;
+  std::size_t next_ahead_ = 0;  ///< the plane that grows ahead next
   std::int64_t frames_ = 0;
   std::int64_t rows_ = 0;  ///< rows of the views: kept and prepared frames
   std::int64_t most_ = 0;  ///< rows ever prepared

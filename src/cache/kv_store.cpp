@@ -31,6 +31,11 @@ void KvStore::prepare(VisibleRange range, std::int64_t touched_end) {
             touched_end <= 2 * kMaxTokens,
         "cache range of ", range.tokens, " tokens from token ", range.first_token);
   grow(std::max(range.end(), touched_end));
+  // One plane a call grows ahead, so that the planes do not all have to grow in the same frame.
+  constexpr std::int64_t kMostTokensOfFrame = 16;  // what a frame leaves for ever, and more
+  const auto planes = static_cast<std::int64_t>(planes_.size());
+  planes_[next_ahead_]->ensure(static_cast<std::size_t>(tokens_ + kMostTokensOfFrame * planes) * row_bytes());
+  next_ahead_ = (next_ahead_ + 1) % planes_.size();
   first_used_ = std::min(first_used_, range.first_token);
   end_used_ = std::max(end_used_, range.end());
 }

@@ -47,8 +47,9 @@ class KvStore {
   [[nodiscard]] Tensor plane(std::int64_t index) const;
 
   Shape shape_;
-  std::int64_t tokens_ = 0;  ///< usable rows of every plane
-  std::int64_t first_used_;  ///< the prepared tokens are [first_used_, end_used_)
+  std::size_t next_ahead_ = 0;  ///< the plane that grows ahead next
+  std::int64_t tokens_ = 0;     ///< usable rows of every plane
+  std::int64_t first_used_;     ///< the prepared tokens are [first_used_, end_used_)
   std::int64_t end_used_ = 0;
   std::vector<std::unique_ptr<GrowingMemory>> planes_;  ///< K and V of layer 0, K and V of layer 1, ...
 };

@@ -31,20 +31,21 @@ void aggregate(Pass& pass, const Config& config, const AggregatorWeights& weight
     {
       const StageTimer timer(pass.clock, pass.times.frame_attention);
       const BlockWeights& block = weights.frame_blocks[static_cast<std::size_t>(group)];
-      run_block(pass, block, pass.dtype, x, [&](const Tensor& qkv, const Tensor& out) {
-        attend_within_frames(pass, block, config.num_heads, in_frame, qkv, out);
+      run_block(pass, block, pass.dtype, x, [&](const Tensor& in, const Tensor& scratch, const Tensor& out) {
+        attend_within_frames(pass, block, config.num_heads, in_frame, in, scratch, out);
       });
       if (tapped) pass.backend.copy(x, tap.columns(0, width));
     }
     const StageTimer timer(pass.clock, pass.times.global_attention);
     const BlockWeights& block = weights.global_blocks[static_cast<std::size_t>(group)];
-    run_block(pass, block, pass.dtype, x, [&](const Tensor& qkv, const Tensor& out) {
+    run_block(pass, block, pass.dtype, x, [&](const Tensor& in, const Tensor& scratch, const Tensor& out) {
       const Tensor q = pass.arena.allocate(pass.dtype, {x.dim(0), width});
-      pass.backend.split_heads(qkv, frames, head_split(block, config.num_heads, width, in_sequence), q,
-                               {.keys = pass.store.keys(group),
-                                .values = pass.store.values(group),
-                                .places = pass.inputs.places,
-                                .specials = grid.specials});
+      pass.backend.linear_heads(in, block.qkv, frames, head_split(block, config.num_heads, width, in_sequence), scratch,
+                                q,
+                                {.keys = pass.store.keys(group),
+                                 .values = pass.store.values(group),
+                                 .places = pass.inputs.places,
+                                 .specials = grid.specials});
       pass.attention.run(pass.store, group, q, config.num_heads, out);
     });
     if (tapped) pass.backend.copy(x, tap.columns(width, width));

@@ -6,8 +6,8 @@ namespace lingbot_map {
 
 /// A pre-norm transformer block on x float32 [n, C], in place:
 ///     x += projection(attend(qkv(norm1(x))));  x += fc2(gelu(fc1(norm2(x))))
-/// `attend(qkv float32 [n, 3C], out [n, C])` splits the heads and attends; `dtype` is the type of everything between
-/// products.
+/// `attend(x [n, C], scratch float32 [n, 3C], out [n, C])` makes the heads of x and attends, and out may be x; `dtype`
+/// is the type of everything between products.
 template <typename Attend>
 void run_block(Pass& pass, const BlockWeights& weights, DType dtype, const Tensor& x, const Attend& attend) {
   const Arena::Scope scope(pass.arena);
@@ -17,9 +17,7 @@ void run_block(Pass& pass, const BlockWeights& weights, DType dtype, const Tenso
   pass.backend.layer_norm(x, weights.norm1, normed);
   {
     const Arena::Scope attention_scope(pass.arena);
-    const Tensor qkv = pass.arena.allocate(DType::f32, {rows, 3 * width});
-    pass.backend.linear(normed, weights.qkv, Activation::none, qkv);
-    attend(qkv, normed);
+    attend(normed, pass.arena.allocate(DType::f32, {rows, 3 * width}), normed);
     pass.backend.linear(normed, weights.projection, Activation::add_to_target, x);
   }
   pass.backend.layer_norm(x, weights.norm2, normed);
@@ -38,15 +36,16 @@ void run_block(Pass& pass, const BlockWeights& weights, DType dtype, const Tenso
           .rotary = rotary};
 }
 
-/// The attention of a block whose frames each see only themselves; x is [frames * tokens, C].
+/// The attention of a block whose frames each see only themselves; x and out are [frames * tokens, C].
 inline void attend_within_frames(Pass& pass, const BlockWeights& weights, int heads, const Rotary& rotary,
-                                 const Tensor& qkv, const Tensor& out) {
+                                 const Tensor& x, const Tensor& scratch, const Tensor& out) {
   const std::int64_t rows = out.dim(0);
   const std::int64_t width = out.dim(1);
   const Tensor q = pass.arena.allocate(out.dtype(), {rows, width});
   const Tensor k = pass.arena.allocate(out.dtype(), {rows, width});
   const Tensor v = pass.arena.allocate(out.dtype(), {rows, width});
-  pass.backend.split_heads(qkv, pass.frames(), head_split(weights, heads, width, rotary), q, {.keys = k, .values = v});
+  pass.backend.linear_heads(x, weights.qkv, pass.frames(), head_split(weights, heads, width, rotary), scratch, q,
+                            {.keys = k, .values = v});
   pass.attention.within_frames(q, k, v, static_cast<int>(pass.frames()), heads, out);
 }
 

@@ -36,13 +36,13 @@ void estimate_cameras(Pass& pass, const Config& config, const CameraWeights& wei
     backend.modulate(x, modulation, y);
     for (int i = 0; i < config.camera_trunk_depth; ++i) {
       const BlockWeights& block = weights.blocks[static_cast<std::size_t>(i)];
-      run_block(pass, block, DType::f32, y, [&](const Tensor& qkv, const Tensor& out) {
+      run_block(pass, block, DType::f32, y, [&](const Tensor& in, const Tensor& scratch, const Tensor& out) {
         const Tensor q = pass.arena.allocate(DType::f32, {frames, width});
         const Tensor keys = pass.camera_cache.keys(iteration, i);
         const Tensor values = pass.camera_cache.values(iteration, i);
         // The frames of a pass are the tokens of one frame here.
-        backend.split_heads(qkv, 1, head_split(block, config.camera_num_heads, width, rotary), q,
-                            {.keys = keys, .values = values, .places = pass.inputs.camera_place});
+        backend.linear_heads(in, block.qkv, 1, head_split(block, config.camera_num_heads, width, rotary), scratch, q,
+                             {.keys = keys, .values = values, .places = pass.inputs.camera_place});
         pass.attention.over_rows(q, keys, values, pass.inputs.camera_count, config.camera_num_heads, out);
       });
     }

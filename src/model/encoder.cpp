@@ -21,8 +21,8 @@ void encode(Pass& pass, const Config& config, const EncoderWeights& weights, std
                              pass.tables.positions.view(DType::f32, {patches, width}), prefix,
                              x.reshape({frames, tokens, width}));
   for (const BlockWeights& block : weights.blocks) {
-    run_block(pass, block, pass.dtype, x, [&](const Tensor& qkv, const Tensor& out) {
-      attend_within_frames(pass, block, config.num_heads, {}, qkv, out);
+    run_block(pass, block, pass.dtype, x, [&](const Tensor& in, const Tensor& scratch, const Tensor& out) {
+      attend_within_frames(pass, block, config.num_heads, {}, in, scratch, out);
     });
   }
   for (std::int64_t frame = 0; frame < frames; ++frame) {

@@ -9,8 +9,6 @@
 #include <flashinfer/attention/variants.cuh>
 #include <iostream>
 #include <limits>
-#include <utility>
-#include <vector>
 
 #include "attention/cuda/flashinfer_fa2.hpp"
 
@@ -22,8 +20,11 @@ namespace {
 constexpr std::uint32_t kQueryTile = 128;
 constexpr int kFewestPlannedQueries = 65;
 
-/// Page size of attention within a frame: what the work can be split by.
-constexpr int kFramePageSize = 128;
+/// Keys that a block takes at a time, in rows of 16: what FlashInfer chooses for this head size and query tile on every
+/// GPU.
+constexpr std::uint32_t kKeyRows16 = 4;
+
+constexpr int kMergeThreads = 128;
 
 constexpr std::size_t kAlignment = 256;
 
@@ -52,18 +53,65 @@ struct Offsets {
   std::size_t page_indices;
   std::size_t scheduler;
 
-  Offsets(std::int64_t groups, std::int64_t pages) {
+  explicit Offsets(std::int64_t pages) {
     const auto ints = [](std::int64_t count) { return align_up(static_cast<std::size_t>(count) * sizeof(int)); };
     qo_indptr = 0;
-    kv_indptr = qo_indptr + ints(groups + 1);
-    last_page_len = kv_indptr + ints(groups + 1);
-    page_indices = last_page_len + ints(groups);
+    kv_indptr = qo_indptr + ints(2);
+    last_page_len = kv_indptr + ints(2);
+    page_indices = last_page_len + ints(1);
     scheduler = page_indices + ints(pages);
   }
 };
 
 /// FlashInfer plans for one chunk of keys a query tile, or for as many as this number of blocks a head allows.
 std::int64_t most_blocks_when_split(int multiprocessors, int heads) { return 2 * multiprocessors / heads; }
+
+/// What the attention of one query row and head to a part of the keys came to, for every row's parts: rows
+/// [first_part[row], first_part[row + 1]) of `values` are normalised outputs, [parts, heads, 64], and of `log_sums` the
+/// base-2 logarithms of the sums of the keys' weights, [parts, heads].
+struct Parts {
+  const float* values;
+  const float* log_sums;
+  const std::int32_t* first_part;
+};
+
+/// out = the parts' results put together, always in the same order; one thread for four elements of a row's head.
+///
+/// FlashInfer has a kernel for this too, but results of 0.3.1's do not repeat: nothing keeps the first warp of a block
+/// from writing the sums of the block's next row to shared memory while the other warps still read those of this row.
+template <typename Half>
+__global__ void __launch_bounds__(kMergeThreads)
+    merge_parts(Parts parts, int rows, int heads, Half* out, std::int64_t out_stride) {
+  constexpr int kQuads = kFlashInferHeadDim / 4;
+  const std::int64_t index = std::int64_t{blockIdx.x} * kMergeThreads + threadIdx.x;
+  const std::int64_t row = index / (heads * kQuads);
+  if (row >= rows) return;
+  const int head = static_cast<int>(index / kQuads % heads);
+  const int column = static_cast<int>(index % kQuads) * 4;
+  const std::int64_t first = parts.first_part[row];
+  const std::int64_t end = parts.first_part[row + 1];
+
+  float top = parts.log_sums[first * heads + head];
+  for (std::int64_t part = first + 1; part < end; ++part) top = fmaxf(top, parts.log_sums[part * heads + head]);
+  float total = 0;
+  float4 sum = make_float4(0, 0, 0, 0);
+  for (std::int64_t part = first; part < end; ++part) {
+    const std::int64_t place = part * heads + head;
+    const float weight = exp2f(parts.log_sums[place] - top);
+    const float4 value = *reinterpret_cast<const float4*>(parts.values + place * kFlashInferHeadDim + column);
+    total += weight;
+    sum.x += weight * value.x;
+    sum.y += weight * value.y;
+    sum.z += weight * value.z;
+    sum.w += weight * value.w;
+  }
+  const float inverse = 1.0f / total;
+  struct alignas(8) Quad {
+    Half elements[4];
+  };
+  const Quad merged{{Half(sum.x * inverse), Half(sum.y * inverse), Half(sum.z * inverse), Half(sum.w * inverse)}};
+  *reinterpret_cast<Quad*>(out + row * out_stride + head * kFlashInferHeadDim + column) = merged;
+}
 
 }  // namespace
 
@@ -92,13 +140,32 @@ bool FlashInferFa2::available(DType dtype) {
   return (dtype == DType::f16 && capability >= 75) || (dtype == DType::bf16 && capability >= 80);
 }
 
-void FlashInferFa2::reserve_pages(std::int64_t pages, cudaStream_t stream) {
-  Problem problem;
-  problem.groups = 1;
-  problem.queries = 1;
-  problem.pages_of_group = pages;
-  problem.for_graphs = true;
-  reserve(problem, stream);
+void FlashInferFa2::reserve_pages(std::int64_t pages, cudaStream_t stream) { reserve(pages, 1, stream); }
+
+void FlashInferFa2::reserve(std::int64_t pages, int queries, cudaStream_t stream) {
+  const std::int64_t rows = std::max(queries, kFewestPlannedQueries);
+  const std::int64_t blocks =
+      std::max(most_blocks_when_split(multiprocessors_, heads_), divide_up<std::int64_t>(rows, kQueryTile));
+  // Request, query tile and key tile of every block, its validity, a range of parts for every row, and what the
+  // allocator loses to alignment.
+  const std::size_t scheduler_bytes = align_up(static_cast<std::size_t>(blocks * 13 + rows * 4 + 512));
+  if (pages > page_capacity_ || scheduler_bytes > scheduler_bytes_) {
+    queries_ = 0;
+    if (pages > page_capacity_) page_capacity_ = std::max<std::int64_t>(2 * pages, 1024);
+    scheduler_bytes_ = std::max(scheduler_bytes_, scheduler_bytes);
+    plan_memory_.reserve(Offsets(page_capacity_).scheduler + scheduler_bytes_, stream);
+  }
+
+  const std::size_t parts_bytes =
+      static_cast<std::size_t>(heads_ * blocks * kQueryTile) * (kFlashInferHeadDim + 1) * sizeof(float) + kAlignment;
+  if (parts_bytes > parts_bytes_) {
+    check_cuda(cudaStreamSynchronize(stream), "waiting before the memory of partial attention grows");
+    queries_ = 0;
+    parts_bytes_ = 0;
+    parts_.reset();
+    parts_ = allocate_device(parts_bytes, "memory for partial attention");
+    parts_bytes_ = parts_bytes;
+  }
 }
 
 void FlashInferFa2::plan_pages(std::span<const std::int32_t> page_table, std::int64_t last_page_len, int page_size,
@@ -110,174 +177,82 @@ void FlashInferFa2::plan_pages(std::span<const std::int32_t> page_table, std::in
   const std::int32_t highest_page = *std::max_element(page_table.begin(), page_table.end());
   check(*std::min_element(page_table.begin(), page_table.end()) >= 0, "paged attention: negative page");
 
-  Problem problem;
-  problem.groups = 1;
-  problem.queries = queries;
-  problem.pages_of_group = static_cast<std::int64_t>(page_table.size());
-  problem.last_page_len = last_page_len;
-  problem.page_size = page_size;
-  problem.page_stride = page_size;
-  problem.readable = highest_page == last_page ? std::int64_t{last_page} * page_size + last_page_len
-                                               : (std::int64_t{highest_page} + 1) * page_size;
-  problem.for_graphs = true;
-  plan(problem, page_table, stream);
-}
+  reserve(static_cast<std::int64_t>(page_table.size()), queries, stream);
+  queries_ = 0;  // stands for no plan, should this one fail
 
-void FlashInferFa2::plan_frames(int frames, int tokens, cudaStream_t stream) {
-  check(frames > 0 && tokens > 0, "attention within ", frames, " frames of ", tokens, " tokens");
-  const std::int64_t rows = std::int64_t{frames} * tokens;
-  check(rows <= std::numeric_limits<std::int32_t>::max(), "attention within frames: ", rows, " rows");
-
-  Problem problem;
-  problem.groups = frames;
-  problem.queries = tokens;
-  problem.page_size = kFramePageSize;
-  problem.pages_of_group = divide_up(tokens, kFramePageSize);
-  problem.last_page_len = tokens - (problem.pages_of_group - 1) * kFramePageSize;
-  problem.page_stride = 1;
-  problem.readable = rows;
-  // The problem never changes, so a plan that fits it exactly, without padding, is safe in a graph too.
-  problem.for_graphs = tokens < kFewestPlannedQueries;
-  if (problem_ == problem) return;
-
-  // Frames do not begin at multiples of the page size, so pages are named by their first token.
-  std::vector<std::int32_t> first_tokens;
-  first_tokens.reserve(static_cast<std::size_t>(frames * problem.pages_of_group));
-  for (int frame = 0; frame < frames; ++frame) {
-    for (std::int64_t page = 0; page < problem.pages_of_group; ++page) {
-      first_tokens.push_back(static_cast<std::int32_t>(std::int64_t{frame} * tokens + page * kFramePageSize));
-    }
-  }
-  plan(problem, first_tokens, stream);
-}
-
-void FlashInferFa2::reserve(const Problem& problem, cudaStream_t stream) {
-  const std::int64_t groups = problem.groups;
-  const std::int64_t rows = groups * std::max(problem.queries, kFewestPlannedQueries);
-  const std::int64_t split_blocks = most_blocks_when_split(multiprocessors_, heads_);
-  const std::int64_t blocks = std::max(split_blocks, divide_up<std::int64_t>(rows, kQueryTile) + groups);
-  // Request, query tile and key tile of every block, its validity, a range of partial results for every row, and what
-  // the allocator loses to alignment.
-  const std::size_t scheduler_bytes =
-      align_up(static_cast<std::size_t>(blocks * 13 + (groups + 1) * 4 + (rows + groups + 1) * 4 + 512));
-
-  if (problem.pages_of_group * groups > page_capacity_ || groups > group_capacity_ ||
-      scheduler_bytes > scheduler_bytes_) {
-    const std::int64_t pages = problem.pages_of_group * groups;
-    if (pages > page_capacity_) page_capacity_ = std::max<std::int64_t>(2 * pages, 1024);
-    group_capacity_ = std::max(group_capacity_, groups);
-    scheduler_bytes_ = std::max(scheduler_bytes_, scheduler_bytes);
-    problem_ = Problem{};
-    plan_memory_.reserve(Offsets(group_capacity_, page_capacity_).scheduler + scheduler_bytes_, stream);
-  }
-
-  const bool may_split = problem.for_graphs || blocks - groups <= split_blocks;
-  const std::size_t partials_bytes =
-      may_split ? static_cast<std::size_t>(heads_ * blocks * kQueryTile) * (kFlashInferHeadDim + 1) * sizeof(float) +
-                      kAlignment
-                : 0;
-  if (partials_bytes > partials_bytes_) {
-    check_cuda(cudaStreamSynchronize(stream), "waiting before the memory of partial attention grows");
-    problem_ = Problem{};
-    partials_bytes_ = 0;
-    partials_.reset();
-    partials_ = allocate_device(partials_bytes, "memory for partial attention");
-    partials_bytes_ = partials_bytes;
-  }
-}
-
-void FlashInferFa2::plan(const Problem& problem, std::span<const std::int32_t> page_indices, cudaStream_t stream) {
-  reserve(problem, stream);
-  problem_ = Problem{};  // stands for no plan, should this one fail
-
-  const Offsets at(group_capacity_, page_capacity_);
+  const Offsets at(page_capacity_);
   std::byte* host = plan_memory_.begin();
-  auto* qo_indptr = reinterpret_cast<std::int32_t*>(host + at.qo_indptr);
-  auto* kv_indptr = reinterpret_cast<std::int32_t*>(host + at.kv_indptr);
-  auto* last_page_len = reinterpret_cast<std::int32_t*>(host + at.last_page_len);
-  for (int group = 0; group <= problem.groups; ++group) {
-    qo_indptr[group] = group * problem.queries;
-    kv_indptr[group] = static_cast<std::int32_t>(group * problem.pages_of_group);
-  }
-  std::fill_n(last_page_len, problem.groups, static_cast<std::int32_t>(problem.last_page_len));
-  std::copy(page_indices.begin(), page_indices.end(), reinterpret_cast<std::int32_t*>(host + at.page_indices));
-  check_cuda(cudaMemcpyAsync(plan_memory_.device(), host, at.page_indices + page_indices.size_bytes(),
+  const auto list = [host](std::size_t offset) { return reinterpret_cast<std::int32_t*>(host + offset); };
+  std::int32_t* const qo_indptr = list(at.qo_indptr);
+  std::int32_t* const kv_indptr = list(at.kv_indptr);
+  qo_indptr[0] = 0;
+  qo_indptr[1] = queries;
+  kv_indptr[0] = 0;
+  kv_indptr[1] = static_cast<std::int32_t>(page_table.size());
+  *list(at.last_page_len) = static_cast<std::int32_t>(last_page_len);
+  std::copy(page_table.begin(), page_table.end(), list(at.page_indices));
+  check_cuda(cudaMemcpyAsync(plan_memory_.device(), host, at.page_indices + page_table.size_bytes(),
                              cudaMemcpyHostToDevice, stream),
              "copying the page table");
 
-  // For graphs, FlashInfer takes the query tile from the greatest length that the rows allow.
-  const int rows = problem.groups * problem.queries;
-  const int planned_rows = problem.for_graphs ? std::max(rows, kFewestPlannedQueries + problem.groups - 1) : rows;
+  // Planned as for graphs always: one grid for every number of pages, keys split the same way with and without. Such
+  // plans take the query tile from the number of rows.
   flashinfer::PrefillPlanInfo info;
   call_flashinfer("planning FlashInfer attention", [&] {
     return flashinfer::PrefillPlan<std::int32_t>(
-        partials_.get(), partials_bytes_, plan_memory_.device() + at.scheduler, host + at.scheduler, scheduler_bytes_,
-        info, qo_indptr, kv_indptr, static_cast<std::uint32_t>(planned_rows),
-        static_cast<std::uint32_t>(problem.groups), static_cast<std::uint32_t>(heads_),
-        static_cast<std::uint32_t>(heads_), kFlashInferHeadDim, kFlashInferHeadDim,
-        static_cast<std::uint32_t>(problem.page_size), problem.for_graphs, sizeof(std::uint16_t), stream);
+        parts_.get(), parts_bytes_, plan_memory_.device() + at.scheduler, host + at.scheduler, scheduler_bytes_, info,
+        qo_indptr, kv_indptr, static_cast<std::uint32_t>(std::max(queries, kFewestPlannedQueries)), /*batch_size=*/1,
+        static_cast<std::uint32_t>(heads_), static_cast<std::uint32_t>(heads_), kFlashInferHeadDim, kFlashInferHeadDim,
+        static_cast<std::uint32_t>(page_size), /*enable_cuda_graph=*/true, sizeof(float), stream);
   });
   plan_memory_.end(stream);
-  check(info.cta_tile_q == kQueryTile, "FlashInfer planned query tiles of ", info.cta_tile_q, ", expected ",
-        kQueryTile);
+  check(info.cta_tile_q == kQueryTile && info.split_kv, "FlashInfer planned query tiles of ", info.cta_tile_q,
+        ", expected ", kQueryTile, ", and keys ", info.split_kv ? "split" : "not split");
 
   layout_ = {.padded_batch_size = info.padded_batch_size,
-             .total_num_rows = info.total_num_rows,
-             .total_num_rows_offset = info.total_num_rows_offset,
              .request_indices_offset = info.request_indices_offset,
              .qo_tile_indices_offset = info.qo_tile_indices_offset,
              .kv_tile_indices_offset = info.kv_tile_indices_offset,
              .merge_indptr_offset = info.merge_indptr_offset,
              .o_indptr_offset = info.o_indptr_offset,
              .kv_chunk_size_offset = info.kv_chunk_size_ptr_offset,
-             .partial_values_offset = info.v_offset,
-             .partial_sums_offset = info.s_offset,
              .block_valid_offset = info.block_valid_mask_offset,
-             .for_graphs = info.enable_cuda_graph,
-             .split = info.split_kv};
-  signature_ = {{info.padded_batch_size,
-                 info.total_num_rows,
-                 info.total_num_rows_offset,
-                 info.request_indices_offset,
-                 info.qo_tile_indices_offset,
-                 info.kv_tile_indices_offset,
-                 info.merge_indptr_offset,
-                 info.o_indptr_offset,
-                 info.kv_chunk_size_ptr_offset,
-                 info.v_offset,
-                 info.s_offset,
-                 info.block_valid_mask_offset,
-                 info.enable_cuda_graph,
-                 info.split_kv,
-                 problem.groups,
-                 problem.page_size,
-                 problem.page_stride,
-                 page_capacity_,
-                 group_capacity_,
-                 reinterpret_cast<std::intptr_t>(plan_memory_.device()),
-                 reinterpret_cast<std::intptr_t>(partials_.get())}};
-  problem_ = problem;
+             .part_values_offset = info.v_offset,
+             .part_sums_offset = info.s_offset};
+  signature_ = {{info.padded_batch_size, info.request_indices_offset, info.qo_tile_indices_offset,
+                 info.kv_tile_indices_offset, info.merge_indptr_offset, info.o_indptr_offset,
+                 info.kv_chunk_size_ptr_offset, info.block_valid_mask_offset, info.v_offset, info.s_offset, queries,
+                 page_size, page_capacity_, reinterpret_cast<std::intptr_t>(plan_memory_.device()),
+                 reinterpret_cast<std::intptr_t>(parts_.get())}};
+  page_size_ = page_size;
+  readable_ = highest_page == last_page ? std::int64_t{last_page} * page_size + last_page_len
+                                        : (std::int64_t{highest_page} + 1) * page_size;
+  queries_ = queries;
 }
 
 template <typename Half>
 void FlashInferFa2::launch(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
                            cudaStream_t stream) const {
-  const Offsets at(group_capacity_, page_capacity_);
+  const Offsets at(page_capacity_);
   std::byte* const lists = plan_memory_.device();
   const auto list = [&](std::size_t offset) { return reinterpret_cast<std::int32_t*>(lists + offset); };
   const auto scheduled = [&](std::int64_t offset) { return list(at.scheduler + static_cast<std::size_t>(offset)); };
-  const std::int64_t kv_strides[] = {problem_.page_stride * k.row_stride(), k.row_stride(), kFlashInferHeadDim};
+  const std::int64_t kv_strides[] = {page_size_ * k.row_stride(), k.row_stride(), kFlashInferHeadDim};
 
-  using Params = flashinfer::BatchPrefillPagedParams<Half, Half, Half, std::int32_t>;
+  using Params = flashinfer::BatchPrefillPagedParams<Half, Half, /*DTypeO=*/float, std::int32_t>;
   const flashinfer::paged_kv_t<Half, std::int32_t> pages(
-      static_cast<std::uint32_t>(heads_), static_cast<std::uint32_t>(problem_.page_size), kFlashInferHeadDim,
-      static_cast<std::uint32_t>(problem_.groups), flashinfer::QKVLayout::kNHD, static_cast<Half*>(k.raw()),
-      static_cast<Half*>(v.raw()), kv_strides, list(at.page_indices), list(at.kv_indptr), list(at.last_page_len));
+      static_cast<std::uint32_t>(heads_), static_cast<std::uint32_t>(page_size_), kFlashInferHeadDim, /*batch_size=*/1,
+      flashinfer::QKVLayout::kNHD, static_cast<Half*>(k.raw()), static_cast<Half*>(v.raw()), kv_strides,
+      list(at.page_indices), list(at.kv_indptr), list(at.last_page_len));
+  auto* const values = reinterpret_cast<float*>(parts_.get() + layout_.part_values_offset);
+  auto* const log_sums = reinterpret_cast<float*>(parts_.get() + layout_.part_sums_offset);
   Params params;
   params.q = static_cast<Half*>(q.raw());
   params.paged_kv = pages;
   params.q_indptr = list(at.qo_indptr);
-  params.o = static_cast<Half*>(out.raw());
+  params.o = values;
+  params.lse = log_sums;
+  params.partition_kv = true;
   params.group_size = flashinfer::uint_fastdiv(1);
   params.num_qo_heads = static_cast<std::uint32_t>(heads_);
   params.q_stride_n = static_cast<std::int32_t>(q.row_stride());
@@ -289,39 +264,40 @@ void FlashInferFa2::launch(const Tensor& q, const Tensor& k, const Tensor& v, co
   params.kv_tile_indices = scheduled(layout_.kv_tile_indices_offset);
   params.o_indptr = scheduled(layout_.o_indptr_offset);
   params.kv_chunk_size_ptr = scheduled(layout_.kv_chunk_size_offset);
+  params.block_valid_mask = reinterpret_cast<bool*>(scheduled(layout_.block_valid_offset));
   params.padded_batch_size = static_cast<std::uint32_t>(layout_.padded_batch_size);
-  params.max_total_num_rows = static_cast<std::uint32_t>(layout_.total_num_rows);
 
-  Half* partial_values = nullptr;
-  float* partial_sums = nullptr;
-  if (layout_.split) {
-    partial_values = reinterpret_cast<Half*>(partials_.get() + layout_.partial_values_offset);
-    partial_sums = reinterpret_cast<float*>(partials_.get() + layout_.partial_sums_offset);
-    params.merge_indptr = scheduled(layout_.merge_indptr_offset);
-  }
-  if (layout_.for_graphs) {
-    params.block_valid_mask = reinterpret_cast<bool*>(scheduled(layout_.block_valid_offset));
-    params.total_num_rows = reinterpret_cast<std::uint32_t*>(scheduled(layout_.total_num_rows_offset));
-  }
-  call_flashinfer("FlashInfer attention", [&] {
-    return flashinfer::BatchPrefillWithPagedKVCacheDispatched<
-        kQueryTile, kFlashInferHeadDim, kFlashInferHeadDim, flashinfer::PosEncodingMode::kNone,
-        /*USE_FP16_QK_REDUCTION=*/false, flashinfer::MaskMode::kNone, FullAttention, Params>(
-        params, partial_values, partial_sums, /*enable_pdl=*/false, stream);
-  });
+  constexpr std::uint32_t kWarpsQ = flashinfer::get_num_warps_q(kQueryTile);
+  constexpr std::uint32_t kWarpsKv = flashinfer::get_num_warps_kv(kQueryTile);
+  constexpr std::uint32_t kHeadDim16 = kFlashInferHeadDim / 16;
+  using Traits =
+      flashinfer::KernelTraits<flashinfer::MaskMode::kNone, kQueryTile, flashinfer::get_num_mma_q(kQueryTile),
+                               kKeyRows16, kHeadDim16, kHeadDim16, kWarpsQ, kWarpsKv,
+                               flashinfer::PosEncodingMode::kNone, Half, Half, /*DTypeO=*/float,
+                               /*DTypeQKAccum=*/float, std::int32_t, FullAttention>;
+  constexpr std::size_t kShared = sizeof(typename Traits::SharedStorage);
+  static_assert(!Traits::IsInvalid() && kShared <= 48 * 1024, "no kernel that every GPU can launch");
+  // FlashInfer's launchers would merge the parts by its own kernel.
+  const dim3 grid(params.padded_batch_size, 1, params.num_qo_heads);
+  flashinfer::BatchPrefillWithPagedKVCacheKernel<Traits, Params>
+      <<<grid, dim3(32, kWarpsQ, kWarpsKv), kShared, stream>>>(params);
+  check_launch("FlashInfer attention");
+
+  const std::int64_t merge_threads = std::int64_t{queries_} * heads_ * (kFlashInferHeadDim / 4);
+  const Parts parts{values, log_sums, scheduled(layout_.merge_indptr_offset)};
+  merge_parts<<<static_cast<unsigned>(divide_up<std::int64_t>(merge_threads, kMergeThreads)), kMergeThreads, 0,
+                stream>>>(parts, queries_, heads_, static_cast<Half*>(out.raw()), out.row_stride());
+  check_launch("merging parts of an attention");
 }
 
 void FlashInferFa2::run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
                         cudaStream_t stream) const {
-  check(problem_.groups > 0, "FlashInfer attention runs before it is planned");
-  const std::int64_t queries = std::int64_t{problem_.groups} * problem_.queries;
-  check_attention_rows(q, "queries", dtype_, heads_, queries);
-  check_attention_rows(k, "keys", dtype_, heads_, problem_.readable);
-  check_attention_rows(v, "values", dtype_, heads_, problem_.readable);
-  check_attention_rows(out, "output", dtype_, heads_, queries);
-  check(out.contiguous(), "attention output: FlashInfer needs rows without gaps");
-  check(k.row_stride() == v.row_stride() &&
-            problem_.page_stride * k.row_stride() <= std::numeric_limits<std::uint32_t>::max(),
+  check(queries_ > 0, "FlashInfer attention runs before it is planned");
+  check_attention_rows(q, "queries", dtype_, heads_, queries_);
+  check_attention_rows(k, "keys", dtype_, heads_, readable_);
+  check_attention_rows(v, "values", dtype_, heads_, readable_);
+  check_attention_rows(out, "output", dtype_, heads_, queries_);
+  check(k.row_stride() == v.row_stride() && page_size_ * k.row_stride() <= std::numeric_limits<std::uint32_t>::max(),
         "attention keys and values: found row strides ", k.row_stride(), " and ", v.row_stride());
   if (dtype_ == DType::bf16) {
     launch<__nv_bfloat16>(q, k, v, out, stream);

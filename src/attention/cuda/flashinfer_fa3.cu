@@ -2,6 +2,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <array>
 #include <flashinfer/attention/hopper/default_params.cuh>
 #include <flashinfer/attention/hopper/prefill_sm90.cuh>
 #include <flashinfer/attention/hopper/variants.cuh>
@@ -9,7 +10,6 @@
 #include <flashinfer/attention/scheduler.cuh>
 #include <iostream>
 #include <limits>
-#include <vector>
 
 #include "attention/cuda/flashinfer_fa3.hpp"
 
@@ -60,7 +60,7 @@ void FlashInferFa3::reserve_tokens(std::int64_t tokens, cudaStream_t stream) {
   const std::int64_t rows = tokens + kRowsPastEnd;
   if (rows <= row_capacity_) return;
   check_cuda(cudaStreamSynchronize(stream), "waiting before the attention's row indices grow");
-  problem_ = Problem{};
+  queries_ = 0;
   row_capacity_ = 0;
   row_indices_.reset();
   const std::int64_t capacity = std::max<std::int64_t>(rows + rows / 2, 1 << 17);
@@ -75,46 +75,25 @@ void FlashInferFa3::plan_range(std::int64_t first_token, std::int64_t tokens, st
             readable_tokens <= std::numeric_limits<std::int32_t>::max(),
         "attention of ", queries, " queries over tokens ", first_token, " to ", first_token + tokens, " of ",
         readable_tokens);
-  plan({.groups = 1, .queries = queries, .first_token = first_token, .tokens = tokens, .readable = readable_tokens},
-       stream);
-}
-
-void FlashInferFa3::plan_frames(int frames, int tokens, cudaStream_t stream) {
-  const std::int64_t rows = std::int64_t{frames} * tokens;
-  check(frames > 0 && tokens > 0 && rows <= std::numeric_limits<std::int32_t>::max(), "attention within ", frames,
-        " frames of ", tokens, " tokens");
-  const Problem problem{.groups = frames, .queries = tokens, .first_token = 0, .tokens = tokens, .readable = rows};
-  if (problem_ == problem) return;
-  plan(problem, stream);
-}
-
-void FlashInferFa3::plan(const Problem& problem, cudaStream_t stream) {
-  const std::int64_t groups = problem.groups;
-  const std::int64_t rows = groups * problem.queries;
-  const std::int64_t all_tokens = groups * problem.tokens;
-  const std::int64_t most_works = (divide_up(rows, kQueryTile) + groups - 1) * heads_;
+  const std::int64_t most_works = divide_up(queries, kQueryTile) * heads_;
   // Seven numbers for each piece of work, one for each multiprocessor, and what alignment loses.
   const std::int64_t plan_bytes = most_works * 7 * 4 + (multiprocessors_ + 1) * 4 + 512;
-  reserve_tokens(all_tokens, stream);
+  reserve_tokens(tokens, stream);
   plan_memory_.reserve(static_cast<std::size_t>(plan_bytes), stream);
-  problem_ = Problem{};  // stands for no plan, should this one fail
+  queries_ = 0;  // stands for no plan, should this one fail
 
   // Paged, keys are found through indices that begin at 0; dense, they are rows themselves.
-  const std::int64_t first = reading_ == Reading::paged ? 0 : problem.first_token;
-  std::vector<std::int32_t> qo_indptr;
-  std::vector<std::int32_t> kv_indptr;
-  for (std::int64_t group = 0; group <= groups; ++group) {
-    qo_indptr.push_back(static_cast<std::int32_t>(group * problem.queries));
-    kv_indptr.push_back(static_cast<std::int32_t>(first + group * problem.tokens));
-  }
-  std::vector<std::int32_t> kv_lengths(static_cast<std::size_t>(groups), static_cast<std::int32_t>(problem.tokens));
+  const std::int64_t first = reading_ == Reading::paged ? 0 : first_token;
+  std::array<std::int32_t, 2> qo_indptr{0, queries};
+  std::array<std::int32_t, 2> kv_indptr{static_cast<std::int32_t>(first), static_cast<std::int32_t>(first + tokens)};
+  auto kv_length = static_cast<std::int32_t>(tokens);
 
   if (reading_ == Reading::paged) {
     constexpr int kThreads = 256;
-    const auto total = static_cast<std::int32_t>(all_tokens + kRowsPastEnd);
+    const auto total = static_cast<std::int32_t>(tokens + kRowsPastEnd);
     fill_row_indices<<<static_cast<unsigned>(divide_up(total, kThreads)), kThreads, 0, stream>>>(
-        reinterpret_cast<std::int32_t*>(row_indices_.get()), static_cast<std::int32_t>(problem.first_token),
-        static_cast<std::int32_t>(all_tokens), total);
+        reinterpret_cast<std::int32_t*>(row_indices_.get()), static_cast<std::int32_t>(first_token),
+        static_cast<std::int32_t>(tokens), total);
     check_launch("filling the attention's row indices");
   }
 
@@ -123,12 +102,12 @@ void FlashInferFa3::plan(const Problem& problem, cudaStream_t stream) {
   call_flashinfer("planning FlashInfer attention", [&] {
     return flashinfer::PrefillSM90Plan<std::int32_t>(
         /*float_buffer=*/nullptr, 0, plan_memory_.device(), host, plan_memory_.bytes(), info, qo_indptr.data(),
-        kv_indptr.data(), kv_lengths.data(), static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(groups),
+        kv_indptr.data(), &kv_length, static_cast<std::uint32_t>(queries), /*batch_size=*/1,
         static_cast<std::uint32_t>(heads_), static_cast<std::uint32_t>(heads_), kFlashInferHeadDim, kFlashInferHeadDim,
         /*page_size=*/1, /*causal=*/false, /*enable_cuda_graph=*/true, sizeof(std::uint16_t), stream);
   });
   plan_memory_.end(stream);
-  check(!info.same_schedule_for_all_heads, "attention of ", rows, " queries: more than FlashInfer schedules a head");
+  check(!info.same_schedule_for_all_heads, "attention of ", queries, " queries: more than FlashInfer schedules a head");
 
   layout_ = {.qo_tile_indices_offset = info.qo_tile_indices_offset,
              .qo_indptr_offset = info.qo_indptr_offset,
@@ -140,10 +119,11 @@ void FlashInferFa3::plan(const Problem& problem, cudaStream_t stream) {
              .batch_indices_offset = info.batch_indices_offset};
   signature_ = {{info.qo_tile_indices_offset, info.qo_indptr_offset, info.kv_indptr_offset, info.qo_len_offset,
                  info.kv_len_offset, info.head_indices_offset, info.work_indptr_offset, info.batch_indices_offset,
-                 groups, problem.queries, reading_ == Reading::dense ? problem.readable : 0,
+                 queries, reading_ == Reading::dense ? readable_tokens : 0,
                  reinterpret_cast<std::intptr_t>(plan_memory_.device()),
                  reinterpret_cast<std::intptr_t>(row_indices_.get())}};
-  problem_ = problem;
+  readable_ = readable_tokens;
+  queries_ = queries;
 }
 
 template <typename Half>
@@ -173,7 +153,7 @@ void FlashInferFa3::launch(const Tensor& q, const Tensor& k, const Tensor& v, co
     params.v_stride_n = v.row_stride();
     params.o_stride_n = out.row_stride();
     params.q_stride_h = params.k_stride_h = params.v_stride_h = params.o_stride_h = kFlashInferHeadDim;
-    params.nnz_qo = std::int64_t{problem_.groups} * problem_.queries;
+    params.nnz_qo = queries_;
     params.num_qo_heads = params.num_kv_heads = heads_;
     params.group_size = 1;
     params.window_left = -1;
@@ -186,7 +166,7 @@ void FlashInferFa3::launch(const Tensor& q, const Tensor& k, const Tensor& v, co
     using Params = flashinfer::BatchPrefillRaggedParams<Half, Half, Half, std::int32_t>;
     Params params;
     fill(params);
-    params.nnz_kv = problem_.readable;
+    params.nnz_kv = readable_;
     call_flashinfer("FlashInfer attention", [&] {
       return flashinfer::BatchPrefillWithRaggedKVCacheDispatched<kFlashInferHeadDim, kFlashInferHeadDim,
                                                                  MaskMode::kNone, /*LEFT_SLIDING_WINDOW=*/false,
@@ -210,17 +190,15 @@ void FlashInferFa3::launch(const Tensor& q, const Tensor& k, const Tensor& v, co
 
 void FlashInferFa3::run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
                         cudaStream_t stream) const {
-  check(problem_.groups > 0, "FlashInfer attention runs before it is planned");
-  const std::int64_t queries = std::int64_t{problem_.groups} * problem_.queries;
-  check_attention_rows(q, "queries", dtype_, heads_, queries);
-  check_attention_rows(k, "keys", dtype_, heads_, problem_.readable);
-  check_attention_rows(v, "values", dtype_, heads_, problem_.readable);
-  check_attention_rows(out, "output", dtype_, heads_, queries);
+  check(queries_ > 0, "FlashInfer attention runs before it is planned");
+  check_attention_rows(q, "queries", dtype_, heads_, queries_);
+  check_attention_rows(k, "keys", dtype_, heads_, readable_);
+  check_attention_rows(v, "values", dtype_, heads_, readable_);
+  check_attention_rows(out, "output", dtype_, heads_, queries_);
   check(k.row_stride() == v.row_stride(), "attention keys and values: found row strides ", k.row_stride(), " and ",
         v.row_stride());
-  check(reading_ == Reading::dense || problem_.readable * k.row_stride() <= std::numeric_limits<std::uint32_t>::max(),
-        "attention keys: ", problem_.readable, " rows of stride ", k.row_stride(),
-        " are beyond the paged kernel's reach");
+  check(reading_ == Reading::dense || readable_ * k.row_stride() <= std::numeric_limits<std::uint32_t>::max(),
+        "attention keys: ", readable_, " rows of stride ", k.row_stride(), " are beyond the paged kernel's reach");
   if (dtype_ == DType::bf16) {
     launch<cutlass::bfloat16_t>(q, k, v, out, stream);
   } else {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "attention/cuda/flashinfer_plan.hpp"
 #include "tensor/tensor.hpp"
@@ -20,8 +19,8 @@ namespace lingbot_map::cuda {
 /// neither graphs nor the number of multiprocessors.
 ///
 /// What one captured run may see change by later plans: first token, number of tokens, the spread of the work.
-/// What ends its life (signature() differs): other queries or groups, other `readable_tokens` (dense: the extent in the
-/// tensor maps), more tokens than were ever reserved (paged).
+/// What ends its life (signature() differs): other queries, other `readable_tokens` (dense: the extent in the tensor
+/// maps), more tokens than were ever reserved (paged).
 class FlashInferFa3 {
  public:
   /// How keys and values are read.
@@ -46,10 +45,6 @@ class FlashInferFa3 {
   void plan_range(std::int64_t first_token, std::int64_t tokens, std::int64_t readable_tokens, int queries,
                   cudaStream_t stream);
 
-  /// run() will attend within each of `frames` groups of `tokens` consecutive rows. Does nothing when that is the
-  /// standing plan: plan it before a graph is captured, and keep an object of its own for it.
-  void plan_frames(int frames, int tokens, cudaStream_t stream);
-
   /// Enqueues attention on `stream`; what a CUDA graph captures. q and out are [queries, heads * 64], k and v the rows
   /// from token 0 on, at least `readable_tokens` of them.
   void run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, cudaStream_t stream) const;
@@ -72,18 +67,6 @@ class FlashInferFa3 {
     std::int64_t batch_indices_offset = 0;
   };
 
-  /// One planned problem: `groups` sequences of `queries` rows each against `tokens` rows each. Group g takes queries
-  /// from row g * queries and keys from row first_token + g * tokens on.
-  struct Problem {
-    int groups = 0;
-    int queries = 0;
-    std::int64_t first_token = 0;
-    std::int64_t tokens = 0;
-    std::int64_t readable = 0;
-    friend bool operator==(const Problem&, const Problem&) = default;
-  };
-
-  void plan(const Problem& problem, cudaStream_t stream);
   template <typename Half>
   void launch(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out, cudaStream_t stream) const;
 
@@ -91,7 +74,8 @@ class FlashInferFa3 {
   DType dtype_;
   Reading reading_;
   int multiprocessors_ = 0;
-  Problem problem_;
+  int queries_ = 0;            ///< planned; 0: no plan stands
+  std::int64_t readable_ = 0;  ///< rows of k and v that the plan may read
   Layout layout_;
   CaptureSignature signature_;
   PlanMemory plan_memory_;

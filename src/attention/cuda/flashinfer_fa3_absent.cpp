@@ -16,7 +16,6 @@ FlashInferFa3::FlashInferFa3(int heads, DType dtype, Reading reading)
 bool FlashInferFa3::available() { return false; }
 void FlashInferFa3::reserve_tokens(std::int64_t, cudaStream_t) { absent(); }
 void FlashInferFa3::plan_range(std::int64_t, std::int64_t, std::int64_t, int, cudaStream_t) { absent(); }
-void FlashInferFa3::plan_frames(int, int, cudaStream_t) { absent(); }
 void FlashInferFa3::run(const Tensor&, const Tensor&, const Tensor&, const Tensor&, cudaStream_t) const { absent(); }
 std::size_t FlashInferFa3::workspace_bytes() const noexcept { return 0; }
 

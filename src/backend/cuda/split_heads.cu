@@ -88,13 +88,14 @@ __device__ __forceinline__ void store(const Head<kPairs>& head, T* __restrict__ 
   }
 }
 
-/// One warp for q, k and v of one head of one token.
-template <typename T, int kPairs>
+/// One warp for q, k and v of kHeads heads of one token: what it reads is asked for before any of it is used.
+template <typename T, int kPairs, int kHeads>
 __global__ void __launch_bounds__(kThreads) split(const SplitHeads a) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int groups = a.heads / kHeads;
   const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
-  const std::int64_t row = item / a.heads;
-  const int head_offset = static_cast<int>(item % a.heads) * a.head_dim;
+  const std::int64_t row = item / groups;
+  const int head_offset = static_cast<int>(item % groups) * kHeads * a.head_dim;
   if (row >= a.frames * a.tokens) return;
   const std::int64_t frame = row / a.tokens;
   const std::int64_t token = row % a.tokens;
@@ -104,13 +105,21 @@ __global__ void __launch_bounds__(kThreads) split(const SplitHeads a) {
 
   const float* x = a.qkv + row * a.qkv_stride + head_offset;
   const int width = a.heads * a.head_dim;
-  Head<kPairs> q = load<kPairs>(x, pairs, interleaved, lane);
-  Head<kPairs> k = load<kPairs>(x + width, pairs, interleaved, lane);
-  const Head<kPairs> v = load<kPairs>(x + 2 * width, pairs, interleaved, lane);
-  if (a.q_weight != nullptr) normalise(q, a.q_weight, a.q_bias, a.epsilon, pairs, interleaved, lane);
-  if (a.k_weight != nullptr) normalise(k, a.k_weight, a.k_bias, a.epsilon, pairs, interleaved, lane);
+  Head<kPairs> q[kHeads];
+  Head<kPairs> k[kHeads];
+  Head<kPairs> v[kHeads];
+#pragma unroll
+  for (int i = 0; i < kHeads; ++i) {
+    q[i] = load<kPairs>(x + i * a.head_dim, pairs, interleaved, lane);
+    k[i] = load<kPairs>(x + width + i * a.head_dim, pairs, interleaved, lane);
+    v[i] = load<kPairs>(x + 2 * width + i * a.head_dim, pairs, interleaved, lane);
+  }
+  std::int64_t target = row;
+  if (a.places != nullptr) {
+    target = token < a.specials ? a.places[2 * frame + 1] + token : a.places[2 * frame] + token - a.specials;
+  }
+  float2 angles[kPairs];
   if (rotates) {
-    float2 angles[kPairs];
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
       const int pair = lane + 32 * i;
@@ -122,32 +131,45 @@ __global__ void __launch_bounds__(kThreads) split(const SplitHeads a) {
         angles[i] = reinterpret_cast<const float2*>(a.spatial)[spatial_row * a.spatial_pairs + pair - a.temporal_pairs];
       }
     }
-    turn(q, angles);
-    turn(k, angles);
   }
-  std::int64_t target = row;
-  if (a.places != nullptr) {
-    target = token < a.specials ? a.places[2 * frame + 1] + token : a.places[2 * frame] + token - a.specials;
+#pragma unroll
+  for (int i = 0; i < kHeads; ++i) {
+    if (a.q_weight != nullptr) normalise(q[i], a.q_weight, a.q_bias, a.epsilon, pairs, interleaved, lane);
+    if (a.k_weight != nullptr) normalise(k[i], a.k_weight, a.k_bias, a.epsilon, pairs, interleaved, lane);
+    if (rotates) {
+      turn(q[i], angles);
+      turn(k[i], angles);
+    }
+    const int offset = head_offset + i * a.head_dim;
+    store(q[i], static_cast<T*>(a.q) + row * a.q_stride + offset, pairs, interleaved, lane);
+    store(k[i], static_cast<T*>(a.keys) + target * a.keys_stride + offset, pairs, interleaved, lane);
+    store(v[i], static_cast<T*>(a.values) + target * a.values_stride + offset, pairs, interleaved, lane);
   }
-  store(q, static_cast<T*>(a.q) + row * a.q_stride + head_offset, pairs, interleaved, lane);
-  store(k, static_cast<T*>(a.keys) + target * a.keys_stride + head_offset, pairs, interleaved, lane);
-  store(v, static_cast<T*>(a.values) + target * a.values_stride + head_offset, pairs, interleaved, lane);
+}
+
+template <typename T, int kHeads>
+void launch(const SplitHeads& a, cudaStream_t stream) {
+  const std::int64_t items = a.frames * a.tokens * (a.heads / kHeads);
+  const auto blocks = static_cast<unsigned>((items + kWarps - 1) / kWarps);
+  if (a.head_dim <= 64) {
+    split<T, 1, kHeads><<<blocks, kThreads, 0, stream>>>(a);
+  } else if (a.head_dim <= 128) {
+    split<T, 2, kHeads><<<blocks, kThreads, 0, stream>>>(a);
+  } else {
+    split<T, kMostPairs, kHeads><<<blocks, kThreads, 0, stream>>>(a);
+  }
 }
 
 }  // namespace
 
 void split_heads(const SplitHeads& a, DType type, cudaStream_t stream) {
-  const std::int64_t items = a.frames * a.tokens * a.heads;
-  if (items == 0) return;
-  const auto blocks = static_cast<unsigned>((items + kWarps - 1) / kWarps);
+  if (a.frames * a.tokens * a.heads == 0) return;
   with_type(type, [&](auto element) {
     using T = decltype(element);
-    if (a.head_dim <= 64) {
-      split<T, 1><<<blocks, kThreads, 0, stream>>>(a);
-    } else if (a.head_dim <= 128) {
-      split<T, 2><<<blocks, kThreads, 0, stream>>>(a);
+    if (a.heads % 4 == 0) {
+      launch<T, 4>(a, stream);
     } else {
-      split<T, kMostPairs><<<blocks, kThreads, 0, stream>>>(a);
+      launch<T, 1>(a, stream);
     }
   });
   check_launch("split_heads");
