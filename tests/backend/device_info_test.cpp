@@ -11,6 +11,7 @@ TEST(DeviceInfo, TellsOfTheCpu) {
   EXPECT_EQ(info.driver, "");
   EXPECT_EQ(info.compute_capability, 0);
   EXPECT_GT(info.allocated_bytes, 100'000U);
+  EXPECT_GE(info.peak_bytes, 100'000U);
   EXPECT_GT(info.total_bytes, info.allocated_bytes);
   EXPECT_GT(info.free_bytes, 0U);
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -157,6 +158,68 @@ TEST(Pipeline, AnErrorWhileFinishingIsReported) {
   stages.finish = []() -> std::vector<int> { throw std::runtime_error("too late"); };
   EXPECT_THROW(run_pipeline(stages, 2, fixture.stop), std::runtime_error);
   EXPECT_EQ(fixture.consumed, (std::vector<int>{0, 10, 20}));
+}
+
+/// Stages that give every output one input later, as a device that is always one frame behind.
+IntStages late_stages(Fixture& fixture, int count, std::optional<int>& on_its_way) {
+  IntStages stages = fixture.stages(count);
+  stages.transform = [&on_its_way](int value) {
+    const std::optional<int> done = std::exchange(on_its_way, 10 * value);
+    return done ? std::vector<int>{*done} : std::vector<int>{};
+  };
+  stages.drain = [&on_its_way] {
+    const std::optional<int> done = std::exchange(on_its_way, std::nullopt);
+    return done ? std::vector<int>{*done} : std::vector<int>{};
+  };
+  return stages;
+}
+
+TEST(Pipeline, TakesWhatIsOnItsWayBeforeItFinishes) {
+  Fixture fixture;
+  std::optional<int> on_its_way;
+  IntStages stages = late_stages(fixture, 3, on_its_way);
+  stages.finish = [] { return std::vector<int>{99}; };
+  run_pipeline(stages, 2, fixture.stop);
+  EXPECT_EQ(fixture.consumed, (std::vector<int>{0, 10, 20, 99}));
+}
+
+TEST(Pipeline, LosesNothingThatIsOnItsWayWhenReadingFails) {
+  Fixture fixture;
+  std::optional<int> on_its_way;
+  IntStages stages = late_stages(fixture, 0, on_its_way);
+  stages.produce = [next = 0]() mutable -> std::optional<int> {
+    if (next == 3) throw std::runtime_error("bad frame");
+    return next++;
+  };
+  EXPECT_THROW(run_pipeline(stages, 2, fixture.stop), std::runtime_error);
+  EXPECT_EQ(fixture.consumed, (std::vector<int>{0, 10, 20}));
+  EXPECT_FALSE(fixture.finished);
+}
+
+TEST(Pipeline, LosesNothingThatIsOnItsWayWhenComputingFails) {
+  Fixture fixture;
+  std::optional<int> on_its_way;
+  IntStages stages = late_stages(fixture, 10, on_its_way);
+  stages.transform = [transform = stages.transform](int value) {
+    if (value == 3) throw std::runtime_error("wrong size");
+    return transform(value);
+  };
+  EXPECT_THROW(run_pipeline(stages, 2, fixture.stop), std::runtime_error);
+  EXPECT_EQ(fixture.consumed, (std::vector<int>{0, 10, 20}));
+  EXPECT_FALSE(fixture.finished);
+}
+
+TEST(Pipeline, TheFirstErrorIsTheOneThatIsReported) {
+  Fixture fixture;
+  IntStages stages = fixture.stages(10);
+  stages.transform = [](int) -> std::vector<int> { throw std::runtime_error("first"); };
+  stages.drain = []() -> std::vector<int> { throw std::runtime_error("second"); };
+  try {
+    run_pipeline(stages, 2, fixture.stop);
+    FAIL() << "no error";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "first");
+  }
 }
 
 TEST(Pipeline, AStopFinishesWithWhatWasTransformed) {

@@ -155,9 +155,33 @@ TEST_F(RunTest, PlansWithoutRunning) {
   const Outcome outcome = run_program(
       {"run", "--model_path", model(), "--image_folder", path("frames"), "--image_size", "84", "--plan", "--quiet"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("84x56"), HasSubstr("weights"), HasSubstr("cache"), HasSubstr("activations")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("84x56"), HasSubstr("weights"), HasSubstr("cache"), HasSubstr("activations"),
+                                 testing::ContainsRegex("are free beside the weights: room for [0-9,]+ kept frames")));
   EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(RunTest, SaysWhereAndHowItRuns) {
+  make_frames(9);
+  const Outcome outcome = run_program(words("out", {"--device", "cpu"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(testing::ContainsRegex("model: .* fp32 on cpu \\(.+\\) with [0-9]+ threads"),
+                                 HasSubstr("attention: sdpa")));
+  const auto json = report("out");
+  EXPECT_NE(json["device"]["name"].get<std::string>(), "");
+  EXPECT_EQ(json["device"]["driver"], nullptr);
+  EXPECT_GT(json["device"]["memory_bytes"].get<std::int64_t>(), json["device"]["allocated_bytes"].get<std::int64_t>());
+}
+
+TEST_F(RunTest, TellsWhereTheTimeGoes) {
+  make_frames(9);
+  const Outcome outcome = run_program(words("out", {"--profile", "--no-graphs"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* stage : {"encoder", "frame attention", "global attention", "camera", "depth", "copies and the rest"})
+    EXPECT_THAT(outcome.out, HasSubstr(std::string("| ") + stage + " | "));
+  const auto json = report("out");
+  EXPECT_EQ(json["settings"]["profile"], true);
+  EXPECT_EQ(json["settings"]["graphs"], false);
+  EXPECT_GT(json["seconds"]["inference_stages"]["global_attention"].get<double>(), 0);
 }
 
 TEST_F(RunTest, TakesBfloat16AndAConfiguration) {
@@ -174,7 +198,7 @@ TEST_F(RunTest, ExplainsItself) {
   EXPECT_THAT(help.out, AllOf(HasSubstr("--image_folder"), HasSubstr("--keyframe_interval"), HasSubstr("--plan")));
   const Outcome all = run_program({"--help"});
   EXPECT_EQ(all.exit_code, 0);
-  for (const char* command : {"run", "preprocess", "info", "convert", "synth"})
+  for (const char* command : {"run", "preprocess", "info", "convert", "synth", "bench"})
     EXPECT_THAT(all.out, HasSubstr(command));
   EXPECT_THAT(run_program({"--version"}).out, testing::StartsWith("lingbot-map "));
 }

@@ -59,8 +59,10 @@ TEST_F(RunFailureTest, WhatIsNotThereYetExitsWithOne) {
   make_frames(1);
   expect_refusal(run_program(words("out", {"--mode", "windowed"})), 1, StartsWith("--mode: windowed is not there yet"));
   expect_refusal(run_program(words("out", {"--mask_sky"})), 1, StartsWith("--mask_sky: sky masks are not there yet"));
-  expect_refusal(run_program(words("out", {"--dtype", "fp16"})), 1, StartsWith("--dtype: found fp16"));
-  expect_refusal(run_program(words("out", {"--backend", "flashinfer"})), 1, StartsWith("--backend: found flashinfer"));
+  expect_refusal(run_program(words("out", {"--dtype", "fp16", "--device", "cpu"})), 1, StartsWith("dtype fp16"));
+  expect_refusal(run_program(words("out", {"--backend", "flashinfer", "--device", "cpu"})), 1,
+                 StartsWith("--backend: found flashinfer"));
+  expect_refusal(run_program(words("out", {"--device", "cuda:1000"})), 1, HasSubstr("cuda:1000"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
@@ -99,6 +101,16 @@ TEST_F(RunFailureTest, ABadFrameEndsTheRunAfterThoseBefore) {
   EXPECT_EQ(json["status"], "failed");
   EXPECT_THAT(json["error"].get<std::string>(), HasSubstr("img_10.ppm"));
   EXPECT_EQ(json["counts"]["frames"], 10);
+}
+
+TEST_F(RunFailureTest, ARunThatCannotFitIsRefusedBeforeItStarts) {
+  make_many_frames();
+  expect_refusal(run_program(words("out", {"--image_size", "8400", "--kv_cache_sliding_window", "5000",
+                                           "--keyframe_interval", "1", "--device", "cpu"})),
+                 1,
+                 AllOf(StartsWith("memory: this run takes "), HasSubstr("are free"),
+                       HasSubstr("--kv_cache_sliding_window (now 5000)"), HasSubstr("--keyframe_interval (now 1)")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
 TEST_F(RunFailureTest, ABadFrameIsSkippedOnRequest) {

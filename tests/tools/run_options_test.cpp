@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lingbot_map/device_info.hpp"
 #include "lingbot_map/error.hpp"
 #include "run_report.hpp"
 
@@ -55,8 +56,10 @@ TEST(RunFlags, HaveThePublicDefaults) {
   EXPECT_FALSE(options.first_k);
   EXPECT_FALSE(options.image_size);
   const RunSettings settings = settled("");
-  EXPECT_EQ(settings.model.device, Device::cpu());
+  EXPECT_EQ(settings.model.device, default_device());
   EXPECT_FALSE(settings.model.dtype);
+  EXPECT_TRUE(settings.session.graphs);
+  EXPECT_FALSE(settings.session.profile);
   EXPECT_EQ(settings.session.attention, AttentionKind::automatic);
   EXPECT_FALSE(settings.keyframe_interval);
 }
@@ -138,7 +141,7 @@ TEST(RunSettings, RefuseImpossibleValues) {
       {"--camera_num_iterations 0", "--camera_num_iterations: found 0"},
       {"--backend cudnn", "--backend: found \"cudnn\", expected auto, sdpa or flashinfer"},
       {"--use_sdpa --backend flashinfer", "--use_sdpa and --backend flashinfer"},
-      {"--device gpu", "gpu"},
+      {"--device gpu", "--device: found \"gpu\", expected auto, cpu, cuda or cuda:N"},
       {"--dtype int8", "--dtype: found \"int8\""},
       {"--threads -1", "--threads: found -1"},
       {"--timestamps exif", "--timestamps: found \"exif\""},
@@ -155,9 +158,14 @@ TEST(RunSettings, RefuseImpossibleValues) {
 }
 
 TEST(RunSettings, RefuseWhatTheCpuLacks) {
-  EXPECT_EQ(refusal(kBasics + "--dtype fp16").code, ErrorCode::unsupported);
-  EXPECT_EQ(refusal(kBasics + "--backend flashinfer").code, ErrorCode::unsupported);
+  EXPECT_EQ(refusal(kBasics + "--backend flashinfer --device cpu").code, ErrorCode::unsupported);
   EXPECT_NO_THROW(settled("--dtype fp16 --backend flashinfer --device cuda:1"));
+}
+
+TEST(RunSettings, LeaveTypesToTheModelThatKnowsItsDevice) {
+  EXPECT_EQ(settled("--dtype fp16 --device cpu").model.dtype, DType::f16);
+  EXPECT_EQ(settled("--dtype fp32").model.dtype, DType::f32);
+  EXPECT_FALSE(settled("--dtype auto").model.dtype);
 }
 
 TEST(RunSettings, NeedInputAndOutput) {
@@ -181,7 +189,7 @@ TEST(RunSettings, AVideoWinsOverAFolder) {
 TEST(RunSettings, AreTheLibrarysTerms) {
   const RunSettings settings = settled(
       "--dtype bf16 --use_sdpa --threads 3 --keyframe_interval 6 --num_scale_frames 4 "
-      "--kv_cache_sliding_window 16 --camera_num_iterations 2");
+      "--kv_cache_sliding_window 16 --camera_num_iterations 2 --no_graphs --profile");
   EXPECT_EQ(settings.model.dtype, DType::bf16);
   EXPECT_EQ(settings.model.threads, 3);
   EXPECT_EQ(settings.keyframe_interval, 6);
@@ -189,6 +197,8 @@ TEST(RunSettings, AreTheLibrarysTerms) {
   EXPECT_EQ(settings.session.scale_frames, 4);
   EXPECT_EQ(settings.session.window, 16);
   EXPECT_EQ(settings.session.camera_iterations, 2);
+  EXPECT_FALSE(settings.session.graphs);
+  EXPECT_TRUE(settings.session.profile);
 }
 
 TEST(AutomaticInterval, KeepsAtMostTheTrainedNumberOfFrames) {

@@ -15,5 +15,6 @@ void add_info(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_preprocess(CLI::App& app);
+void add_bench(CLI::App& app);
 
 }  // namespace lingbot_map::tool

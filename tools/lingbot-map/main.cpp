@@ -23,13 +23,12 @@ int main(int argc, char** argv) {
   CLI::App app{"Camera poses, depth and a point cloud from a stream of frames.", "lingbot-map"};
   app.set_version_flag("--version", "lingbot-map " + lingbot_map::version() + " (" + lingbot_map::commit() + "; " +
                                         lingbot_map::build_features() + ")");
-#ifdef LINGBOT_MAP_HAS_MEDIA
   lingbot_map::tool::add_run(app);
   lingbot_map::tool::add_preprocess(app);
-#endif
   lingbot_map::tool::add_info(app);
   lingbot_map::tool::add_convert(app);
   lingbot_map::tool::add_synth(app);
+  lingbot_map::tool::add_bench(app);
   try {
     app.parse(argc, argv);  // an unknown word is told before a missing command
     if (app.get_subcommands().empty()) throw CLI::RequiredError("A subcommand");

@@ -10,8 +10,16 @@
 namespace lingbot_map::tool {
 namespace {
 
-std::size_t growth(const MemoryPlan& plan, const SessionOptions& options, std::optional<std::int64_t> frames) {
-  return frames ? plan.per_kept_frame * static_cast<std::size_t>(kept_frames(*frames, options)) : 0;
+std::size_t growth(const MemoryPlan& plan, const PlannedRun& run) {
+  return run.frames ? plan.per_kept_frame * static_cast<std::size_t>(kept_frames(*run.frames, run.session)) : 0;
+}
+
+std::string room_text(const MemoryPlan& plan, const PlannedRun& run) {
+  const std::size_t fixed = fixed_bytes(plan);
+  const std::string free = message("  ", bytes_text(run.free_bytes), " are free beside the weights: ");
+  if (run.free_bytes < fixed) return free + "too little\n";
+  if (plan.per_kept_frame == 0) return free + "enough\n";
+  return message(free, "room for ", grouped((run.free_bytes - fixed) / plan.per_kept_frame), " kept frames\n");
 }
 
 }  // namespace
@@ -31,38 +39,43 @@ SessionOptions filled_part(SessionOptions options, std::optional<std::int64_t> f
   return options;
 }
 
-std::string plan_text(const MemoryPlan& plan, const SessionOptions& options, int width, int height,
-                      std::optional<std::int64_t> frames) {
+std::size_t fixed_bytes(const MemoryPlan& plan) noexcept {
+  return plan.cache_slots + plan.activations + plan.workspace;
+}
+
+std::string plan_text(const MemoryPlan& plan, const PlannedRun& run) {
   std::ostringstream out;
   const auto row = [&out](const std::string& name, std::size_t bytes, const std::string& remark) {
-    out << "  " << std::left << std::setw(18) << name << std::right << std::setw(9) << bytes_text(bytes)
+    out << "  " << std::left << std::setw(22) << name << std::right << std::setw(9) << bytes_text(bytes)
         << (remark.empty() ? "" : "  ") << remark << '\n';
   };
-  out << "Memory for frames of " << width << "x" << height << ":\n";
-  row("weights", plan.weights, "");
+  out << "Memory for frames of " << run.width << "x" << run.height << ":\n";
+  row("weights", plan.weights, std::string(name_of(run.dtype)));
   row("cache", plan.cache_slots,
-      message("patches of ", options.scale_frames, " scale frames and a window of ", options.window));
+      message("patches of ", run.session.scale_frames, " scale frames and a window of ", run.session.window));
   row("activations", plan.activations, "");
-  std::size_t total = plan.weights + plan.cache_slots + plan.activations;
-  if (frames) {
-    const std::size_t grown = growth(plan, options, frames);
-    row("kept frames", grown,
-        message(kept_frames(*frames, options), " of ", *frames, " frames, ", bytes_text(plan.per_kept_frame), " each"));
-    total += grown;
+  if (plan.workspace > 0) row("workspace", plan.workspace, "of products and attention");
+  if (run.frames) {
+    row("kept frames", growth(plan, run),
+        message(kept_frames(*run.frames, run.session), " of ", *run.frames, " frames, ",
+                bytes_text(plan.per_kept_frame), " each"));
   } else {
     row("each kept frame", plan.per_kept_frame, "the number of frames is not known");
   }
-  row("together", total, "");
+  if (plan.context > 0) row("context and libraries", plan.context, "what the GPU's driver takes in every process");
+  row("together", plan.weights + fixed_bytes(plan) + growth(plan, run) + plan.context, "");
+  if (run.free_bytes > 0) out << room_text(plan, run);
   return out.str();
 }
 
-void require_memory(const MemoryPlan& plan, const SessionOptions& options, std::optional<std::int64_t> frames,
-                    std::optional<std::size_t> available) {
-  const std::size_t needed = plan.cache_slots + plan.activations + growth(plan, options, frames);
-  if (!available || needed <= *available) return;
+void require_memory(const MemoryPlan& plan, const PlannedRun& run) {
+  const std::size_t needed = fixed_bytes(plan) + growth(plan, run);
+  if (run.free_bytes == 0 || needed <= run.free_bytes) return;
   fail(ErrorCode::resource, "memory: this run takes ", bytes_text(needed), " beside the weights, and ",
-       bytes_text(*available), " are free; lower --kv_cache_sliding_window (now ", options.window,
-       "), --num_scale_frames (now ", options.scale_frames, ") or --image_size");
+       bytes_text(run.free_bytes), " are free; lower --kv_cache_sliding_window (now ", run.session.window,
+       "), --num_scale_frames (now ", run.session.scale_frames, ") or --image_size (now ", run.width,
+       run.frames ? message("), raise --keyframe_interval (now ", run.session.keyframe_interval) : "", ")",
+       run.dtype == DType::f32 ? " or take --dtype bf16" : "");
 }
 
 }  // namespace lingbot_map::tool

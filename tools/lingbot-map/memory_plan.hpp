@@ -16,12 +16,24 @@ namespace lingbot_map::tool {
 /// sequence does not fill takes only what it fills.
 [[nodiscard]] SessionOptions filled_part(SessionOptions options, std::optional<std::int64_t> frames);
 
-/// The plan as a table for people, with what `frames` add if their number is known.
-[[nodiscard]] std::string plan_text(const MemoryPlan& plan, const SessionOptions& options, int width, int height,
-                                    std::optional<std::int64_t> frames);
+/// What a session takes beside the weights before it keeps a frame.
+[[nodiscard]] std::size_t fixed_bytes(const MemoryPlan& plan) noexcept;
 
-/// Throws Error(resource) with the numbers and what to change when cache and activations exceed `available` bytes.
-void require_memory(const MemoryPlan& plan, const SessionOptions& options, std::optional<std::int64_t> frames,
-                    std::optional<std::size_t> available);
+/// The run that a plan is for.
+struct PlannedRun {
+  SessionOptions session;
+  int width = 0;   ///< pixels of the network's input
+  int height = 0;  ///< pixels
+  std::optional<std::int64_t> frames{};
+  DType dtype = DType::f32;
+  /// Free memory of the device once the weights are there; 0: not known.
+  std::size_t free_bytes = 0;
+};
+
+/// The plan as a table for people: what every part takes, and how many kept frames the device has room for.
+[[nodiscard]] std::string plan_text(const MemoryPlan& plan, const PlannedRun& run);
+
+/// Throws Error(resource) with the numbers and the flags to change when the run needs more than is free.
+void require_memory(const MemoryPlan& plan, const PlannedRun& run);
 
 }  // namespace lingbot_map::tool

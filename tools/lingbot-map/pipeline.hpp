@@ -23,6 +23,9 @@ struct Stages {
   std::function<std::vector<Output>(Input)> transform;  ///< any number of outputs, in order
   std::function<std::vector<Output>()> finish;          ///< what is left after the last input
   std::function<void(Output)> consume;
+  /// Outputs of earlier inputs that `transform` has not given yet, wherever the stream ended. Empty: it gives them all
+  /// at once.
+  std::function<std::vector<Output>()> drain{};
 };
 
 namespace detail {
@@ -56,8 +59,8 @@ class FirstError {
 /// wakes it with a callback on the same stop source.
 ///
 /// An exception of any stage is rethrown here after all threads have ended. One of `produce` lets all earlier inputs be
-/// transformed and consumed, but not `finish`; one of `transform` or `finish` lets earlier outputs be consumed; both of
-/// these and one of `consume` ask `stop` to stop.
+/// transformed and consumed, but not `finish`; one of `transform`, `drain` or `finish` lets earlier outputs be
+/// consumed, those that `drain` still has included; these and one of `consume` ask `stop` to stop.
 template <typename Input, typename Output>
 void run_pipeline(const Stages<Input, Output>& stages, std::size_t capacity, std::stop_source& stop) {
   BoundedQueue<Input> inputs(capacity);
@@ -87,13 +90,23 @@ void run_pipeline(const Stages<Input, Output>& stages, std::size_t capacity, std
       for (Output& result : results)
         if (!outputs.push(std::move(result))) return;
     };
-    try {
+    const auto guarded = [&error, &stop](const auto& work) {
+      try {
+        work();
+      } catch (...) {
+        error.capture();
+        stop.request_stop();
+      }
+    };
+    guarded([&] {
       while (auto input = inputs.pop()) hand_on(stages.transform(*std::move(input)));
+    });
+    guarded([&] {
+      if (stages.drain) hand_on(stages.drain());
+    });
+    guarded([&] {
       if (!error.happened()) hand_on(stages.finish());
-    } catch (...) {
-      error.capture();
-      stop.request_stop();
-    }
+    });
     outputs.close();
   }
   error.rethrow();

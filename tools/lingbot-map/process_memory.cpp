@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <limits>
-#include <string>
 
 namespace lingbot_map::tool {
 
@@ -21,21 +19,6 @@ std::size_t peak_resident_bytes() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
-}
-
-std::optional<std::size_t> available_bytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::size_t kibibytes = 0;
-  bool found = false;
-  std::string key;
-  std::size_t value = 0;
-  while (meminfo >> key >> value) {
-    if (key == "MemAvailable:" || key == "SwapFree:") kibibytes += value;
-    found = found || key == "MemAvailable:";
-    meminfo.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  if (!found) return std::nullopt;
-  return kibibytes * 1024;
 }
 
 }  // namespace lingbot_map::tool

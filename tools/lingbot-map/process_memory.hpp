@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 
 namespace lingbot_map::tool {
 
@@ -9,7 +8,5 @@ namespace lingbot_map::tool {
 [[nodiscard]] std::size_t resident_bytes();
 /// The most it ever had.
 [[nodiscard]] std::size_t peak_resident_bytes();
-/// What the machine could still give, swap included; nothing where the system does not say.
-[[nodiscard]] std::optional<std::size_t> available_bytes();
 
 }  // namespace lingbot_map::tool

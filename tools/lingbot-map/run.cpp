@@ -18,12 +18,14 @@
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "choices.hpp"
 #include "command.hpp"
 #include "config/manifest.hpp"
 #include "console.hpp"
 #include "export/json_file.hpp"
 #include "input_frames.hpp"
 #include "interrupt.hpp"
+#include "lingbot_map/device_info.hpp"
 #include "memory_plan.hpp"
 #include "pipeline.hpp"
 #include "process_memory.hpp"
@@ -31,6 +33,7 @@
 #include "run_options.hpp"
 #include "run_output.hpp"
 #include "run_report.hpp"
+#include "stage_table.hpp"
 #include "stopwatch.hpp"
 
 namespace lingbot_map::tool {
@@ -42,6 +45,8 @@ Verbosity verbosity_of(const RunOptions& options) {
   if (options.quiet) return Verbosity::quiet;
   return options.verbose ? Verbosity::verbose : Verbosity::normal;
 }
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 /// A result and the frame that it is for.
 struct FrameOutcome {
@@ -59,7 +64,7 @@ class Run {
   void open_input();
   void load_model();
   void choose_keyframe_interval();
-  void check_memory();
+  [[nodiscard]] PlannedRun planned_run() const;
   void stream();
   void run_stages(Session& session, RunOutput& output);
   void hash_checkpoint();
@@ -92,12 +97,10 @@ void Run::execute() {
   load_model();
   choose_keyframe_interval();
   if (options_.plan) {
-    const std::string text = plan_text(plan_, filled_part(report_.session, report_.expected_frames), report_.width,
-                                       report_.height, report_.expected_frames);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(plan_text(plan_, planned_run()));
     return;
   }
-  check_memory();
+  require_memory(plan_, planned_run());
   stream();
 }
 
@@ -129,8 +132,10 @@ void Run::load_model() {
   report_.threads = model_->threads();
   report_.weight_bytes = model_->weight_bytes();
   report_.unexpected_tensors = model_->unexpected_tensors().size();
+  report_.device_info = device_info(report_.device);
   console_.info(message("model: ", bytes_text(report_.weight_bytes), " of weights, ", name_of(report_.dtype), " on ",
-                        report_.device.to_string(), " with ", report_.threads, " threads"));
+                        device_text(report_.device),
+                        report_.device == Device::cpu() ? message(" with ", report_.threads, " threads") : ""));
   if (report_.unexpected_tensors > 0)
     console_.info(message("model: ", report_.unexpected_tensors, " tensors of the file are not used",
                           options_.verbose ? "" : " (--verbose lists them)"));
@@ -147,15 +152,19 @@ void Run::choose_keyframe_interval() {
   plan_ = Session::plan(*model_, filled_part(report_.session, report_.expected_frames), report_.width, report_.height);
 }
 
-void Run::check_memory() {
-  if (report_.device == Device::cpu())
-    require_memory(plan_, report_.session, report_.expected_frames, available_bytes());
+PlannedRun Run::planned_run() const {
+  return {.session = filled_part(report_.session, report_.expected_frames),
+          .width = report_.width,
+          .height = report_.height,
+          .frames = report_.expected_frames,
+          .dtype = report_.dtype,
+          .free_bytes = device_info(report_.device).free_bytes};
 }
 
 void Run::stream() {
   Session session(*model_, report_.session);
   report_.attention = session.attention();
-  console_.detail(message("attention: ", name_of(report_.attention)));
+  console_.info(message("attention: ", name_of(report_.attention)));
   RunOutput output(options_);
   write_report();
   interrupt_.arm([this] {
@@ -185,7 +194,8 @@ void Run::stream() {
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));
-  report_.stages = session.stage_times();
+  if (options_.profile || report_.device == Device::cpu()) report_.stages = session.stage_times();
+  report_.device_info = device_info(report_.device);
   report_.cache = session.cache_stats();
   report_.cache_bytes = session.cache_bytes();
   end(status, failure);
@@ -201,16 +211,19 @@ void Run::hash_checkpoint() {
 
 void Run::run_stages(Session& session, RunOutput& output) {
   Progress progress(console_, report_.expected_frames);
-  std::deque<TimedFrame> waiting;  // frames that were pushed and have no result yet
+  std::deque<TimedFrame> waiting;  // frames that were submitted and have no result yet
   std::int64_t results = 0;
-  const auto pair_up = [&](std::vector<FrameResult> computed) {
-    std::vector<FrameOutcome> outcomes;
+  const auto pair_up = [&](std::vector<FrameResult> computed, std::vector<FrameOutcome>& outcomes) {
     for (FrameResult& result : computed) {
       outcomes.push_back({std::move(result), std::move(waiting.front())});
       waiting.pop_front();
+      ++results;
     }
-    results += static_cast<std::int64_t>(outcomes.size());
     progress.update(results, session.cache_stats().frame_count);
+  };
+  const auto collect_all_but = [&](int on_their_way) {
+    std::vector<FrameOutcome> outcomes;
+    while (session.in_flight() > on_their_way) pair_up(session.collect(), outcomes);
     return outcomes;
   };
 
@@ -222,11 +235,19 @@ void Run::run_stages(Session& session, RunOutput& output) {
   stages.transform = [&](TimedFrame frame) {
     const Timed timed(report_.seconds.inference);
     waiting.push_back(std::move(frame));
-    return pair_up(session.push(waiting.back().source.image));
+    session.submit(waiting.back().source.image);
+    // The device works on this frame while the one before it is taken, written, and the next one read.
+    return collect_all_but(1);
+  };
+  stages.drain = [&] {
+    const Timed timed(report_.seconds.inference);
+    return collect_all_but(0);
   };
   stages.finish = [&] {
     const Timed timed(report_.seconds.inference);
-    return pair_up(session.finish());
+    std::vector<FrameOutcome> outcomes;
+    pair_up(session.finish(), outcomes);
+    return outcomes;
   };
   stages.consume = [&](FrameOutcome outcome) {
     const Timed timed(report_.seconds.write);
@@ -255,6 +276,7 @@ void Run::end(RunStatus status, const std::exception_ptr& failure) {
   console_.info(message(counts.frames, " frames in ", std::lround(report_.seconds.stream * 10) / 10.0, " s (",
                         rate_text(counts.frames, report_.seconds.stream), "), ", report_.cache.frame_count,
                         " kept; results in ", options_.output));
+  if (options_.profile && report_.stages) print(stage_table(*report_.stages, report_.seconds.inference, counts.frames));
   if (status == RunStatus::interrupted) throw Interrupted{};
 }
 

@@ -1,58 +1,8 @@
-#include <algorithm>
-#include <memory>
-
-#include "base/message.hpp"
+#include "flags.hpp"
 #include "run_options.hpp"
 
 namespace lingbot_map::tool {
 namespace {
-
-/// Lists a flag under its public name only: the spelling with `-` is told once, in the footer.
-class PublicNames : public CLI::Formatter {
- public:
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    const std::string names = CLI::Formatter::make_option_name(option, is_positional);
-    return names.starts_with("--") ? names.substr(0, names.find(',')) : names;
-  }
-};
-
-/// "--image_folder" as "--image_folder,--image-folder".
-std::string both_spellings(const std::string& name) {
-  std::string dashed = name;
-  std::replace(dashed.begin(), dashed.end(), '_', '-');
-  return dashed == name ? name : name + "," + dashed;
-}
-
-class Flags {
- public:
-  explicit Flags(CLI::App& app) : app_(app) {}
-
-  void group(std::string name) { group_ = std::move(name); }
-
-  /// Of a flag that is given twice, the last counts.
-  template <typename T>
-  CLI::Option* value(const std::string& name, T& place, const std::string& help, const std::string& type) {
-    return app_.add_option(both_spellings(name), place, help)->type_name(type)->group(group_)->take_last();
-  }
-  void flag(const std::string& name, bool& place, const std::string& help) {
-    app_.add_flag(both_spellings(name), place, help)->group(group_);
-  }
-  /// A flag with or without a value that only leaves a line behind. Not in the help text.
-  void line_for(const std::string& name, int values, std::vector<std::string>& lines, const std::string& why) {
-    auto* option = app_.add_option_function<std::vector<std::string>>(
-        both_spellings(name),
-        [&lines, name, why](const std::vector<std::string>&) { lines.push_back(message(name, ": ", why)); });
-    option->group("")->expected(values)->take_last();
-  }
-  void switch_for(const std::string& name, std::vector<std::string>& lines, const std::string& why) {
-    app_.add_flag_callback(both_spellings(name), [&lines, name, why] { lines.push_back(message(name, ": ", why)); })
-        ->group("");
-  }
-
- private:
-  CLI::App& app_;
-  std::string group_;
-};
 
 void add_input_flags(Flags& flags, RunOptions& options) {
   flags.group("Input");
@@ -83,9 +33,13 @@ void add_model_flags(Flags& flags, RunOptions& options) {
   flags.value("--camera_num_iterations", options.camera_num_iterations, "Refinement passes of the pose (4)", "N");
   flags.value("--backend", options.backend, "Attention back end", "auto|sdpa|flashinfer");
   flags.flag("--use_sdpa", options.use_sdpa, "Same as --backend sdpa");
-  flags.value("--device", options.device, "Where the network runs (cpu)", "cpu|cuda[:N]");
-  flags.value("--dtype", options.dtype, "Of weights and matrix products; auto: fp32 on the CPU", "auto|fp32|bf16|fp16");
+  flags.value("--device", options.device, "Where the network runs; auto: a GPU where there is one",
+              "auto|cpu|cuda[:N]");
+  flags.value("--dtype", options.dtype,
+              "Of weights and matrix products; auto: fp32 on the CPU, on a GPU bf16 or, if old, fp16",
+              "auto|fp32|bf16|fp16");
   flags.value("--threads", options.threads, "Of the CPU; 0: one for each processor (0)", "N");
+  flags.flag("--no_graphs", options.no_graphs, "Do not record a frame's operations on a GPU to replay them: same bits");
 }
 
 void add_output_flags(Flags& flags, RunOptions& options) {
@@ -100,6 +54,7 @@ void add_output_flags(Flags& flags, RunOptions& options) {
   flags.flag("--save_depth", options.save_depth, "Depth and confidence as pictures");
   flags.value("--export_preprocessed", options.export_preprocessed, "Write what the network sees as PNG", "DIR");
   flags.flag("--plan", options.plan, "Print the memory that a run takes, and stop");
+  flags.flag("--profile", options.profile, "Print the time of every stage at the end; on a GPU this costs speed");
   flags.flag("--quiet", options.quiet, "Print nothing but errors");
   flags.flag("--verbose", options.verbose, "Print more");
 }
@@ -126,7 +81,6 @@ void add_other_public_flags(Flags& flags, RunOptions& options) {
 }  // namespace
 
 void add_run_flags(CLI::App& app, RunOptions& options) {
-  app.formatter(std::make_shared<PublicNames>());
   app.footer("Names are the public demo's; each may be written with - in place of _.");
   Flags flags(app);
   add_input_flags(flags, options);

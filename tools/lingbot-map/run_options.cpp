@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <string_view>
 #include <utility>
 
 #include "base/message.hpp"
+#include "choices.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -18,22 +18,6 @@ namespace fs = std::filesystem;
 constexpr int kPatchSize = 14;
 constexpr int kLargestImageSize = 16384;
 constexpr std::int64_t kTrainedFrames = 320;
-
-void require_at_least_one(std::string_view flag, int value) {
-  if (value < 1) fail(ErrorCode::usage, flag, ": found ", value, ", expected 1 or more");
-}
-
-std::size_t choice(std::string_view flag, const std::string& value, std::initializer_list<std::string_view> allowed) {
-  std::size_t position = 0;
-  std::string names;
-  for (const std::string_view name : allowed) {
-    if (value == name) return position;
-    names += position == 0 ? "" : position + 1 == allowed.size() ? " or " : ", ";
-    names += name;
-    ++position;
-  }
-  fail(ErrorCode::usage, flag, ": found \"", value, "\", expected ", names);
-}
 
 bool same_place(const std::string& a, const std::string& b) {
   std::error_code ignored;
@@ -51,7 +35,7 @@ void check_input(RunOptions& options) {
     fail(ErrorCode::usage, "--fps: found ", options.fps, ", expected a positive number");
   if (options.first_k) require_at_least_one("--first_k", *options.first_k);
   require_at_least_one("--stride", options.stride);
-  choice("--preprocess_mode", options.preprocess_mode, {"crop", "pad"});
+  static_cast<void>(choice("--preprocess_mode", options.preprocess_mode, {"crop", "pad"}));
   if (options.patch_size != kPatchSize)
     fail(ErrorCode::usage, "--patch_size: found ", options.patch_size, ", expected ", kPatchSize,
          ", which the network was made for");
@@ -81,15 +65,8 @@ void check_output(const RunOptions& options) {
 
 ModelOptions model_options(const RunOptions& options) {
   ModelOptions model;
-  model.device = Device::parse(options.device);
-  switch (choice("--dtype", options.dtype, {"auto", "fp32", "bf16", "fp16"})) {
-    case 1: model.dtype = DType::f32; break;
-    case 2: model.dtype = DType::bf16; break;
-    case 3: model.dtype = DType::f16; break;
-    default: break;
-  }
-  if (model.dtype == DType::f16 && model.device == Device::cpu())
-    fail(ErrorCode::unsupported, "--dtype: found fp16, which the CPU does not compute with; use fp32 or bf16");
+  model.device = device_of(options.device);
+  model.dtype = dtype_of(options.dtype);
   if (options.threads < 0)
     fail(ErrorCode::usage, "--threads: found ", options.threads, ", expected 1 or more, or 0 for one a processor");
   model.threads = options.threads;
@@ -97,11 +74,9 @@ ModelOptions model_options(const RunOptions& options) {
 }
 
 AttentionKind attention_kind(const RunOptions& options, const Device& device) {
-  const auto kind = static_cast<AttentionKind>(choice("--backend", options.backend, {"auto", "sdpa", "flashinfer"}));
-  if (options.use_sdpa && kind == AttentionKind::flashinfer)
+  if (options.use_sdpa && options.backend == "flashinfer")
     fail(ErrorCode::usage, "--use_sdpa and --backend flashinfer contradict each other; give one of them");
-  if (kind == AttentionKind::flashinfer && device.kind == Device::Kind::cpu)
-    fail(ErrorCode::unsupported, "--backend: found flashinfer, which runs on a GPU only; use sdpa or auto on the CPU");
+  const AttentionKind kind = attention_of(options.backend, device);
   return options.use_sdpa ? AttentionKind::sdpa : kind;
 }
 
@@ -123,6 +98,8 @@ SessionOptions session_options(const RunOptions& options, const Device& device) 
   session.window = options.kv_cache_sliding_window;
   session.camera_iterations = options.camera_num_iterations;
   session.attention = attention_kind(options, device);
+  session.graphs = !options.no_graphs;
+  session.profile = options.profile;
   return session;
 }
 

@@ -36,9 +36,10 @@ struct RunOptions {
   int camera_num_iterations = 4;
   std::string backend = "auto";
   bool use_sdpa = false;
-  std::string device = "cpu";
+  std::string device = "auto";
   std::string dtype = "auto";
   int threads = 0;
+  bool no_graphs = false;
 
   // Output.
   std::string output;
@@ -49,6 +50,7 @@ struct RunOptions {
   bool save_depth = false;
   std::string export_preprocessed;
   bool plan = false;
+  bool profile = false;
   bool quiet = false;
   bool verbose = false;
 
@@ -70,8 +72,7 @@ struct RunSettings {
 void add_run_flags(CLI::App& app, RunOptions& options);
 
 /// Throws Error(usage) that names the flag, what was found and what is expected; Error(unsupported) for well-formed
-/// wishes that this build cannot meet. Adds notes to `options` where one flag overrides another. Looks at no file but
-/// the one of --config.
+/// wishes that this build cannot meet. Adds notes to `options` where one flag overrides another. Looks at no file.
 [[nodiscard]] RunSettings settle(RunOptions& options);
 
 /// The public demo's choice for streaming: 1 up to 320 frames, above that ceil(frames / 320), so that no more frames

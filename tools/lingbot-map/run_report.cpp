@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lingbot_map/version.hpp"
+#include "stage_table.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -54,6 +55,8 @@ Json settings(const RunReport& report) {
       {"device", report.device.to_string()},
       {"dtype", std::string(name_of(report.dtype))},
       {"threads", report.threads},
+      {"graphs", report.session.graphs},
+      {"profile", report.session.profile},
       {"output", options.output},
       {"timestamps", options.timestamps},
       {"conf_threshold", options.conf_threshold},
@@ -69,12 +72,7 @@ Json timings(const RunReport& report) {
       {"load", report.seconds.load},
       {"decode", report.seconds.decode},
       {"inference", report.seconds.inference},
-      {"inference_stages",
-       {{"encoder", report.stages.encoder},
-        {"frame_attention", report.stages.frame_attention},
-        {"global_attention", report.stages.global_attention},
-        {"camera", report.stages.camera},
-        {"depth", report.stages.depth}}},
+      {"inference_stages", report.stages ? stages_json(*report.stages) : Json(nullptr)},
       {"write", report.seconds.write},
       {"stream", report.seconds.stream},
       {"total", report.seconds.total},
@@ -110,6 +108,11 @@ nlohmann::ordered_json to_json(const RunReport& report) {
       {"error", or_null(report.error)},
       {"program", {{"version", version()}, {"commit", commit()}, {"features", build_features()}}},
       {"start", utc(report.start)},
+      {"device",
+       {{"name", report.device_info.name},
+        {"driver", or_null(report.device_info.driver)},
+        {"memory_bytes", report.device_info.total_bytes},
+        {"allocated_bytes", report.device_info.allocated_bytes}}},
       {"settings", settings(report)},
       {"checkpoint",
        {{"path", report.options.model_path},

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lingbot_map/device_info.hpp"
 #include "lingbot_map/session.hpp"
 #include "run_options.hpp"
 
@@ -34,6 +35,7 @@ struct RunReport {
   std::optional<std::string> sha256;  ///< of the checkpoint; unset if not computed to the end
   Config config;
   Device device;
+  DeviceInfo device_info;  ///< at the end of the run
   DType dtype = DType::f32;
   int threads = 0;
   AttentionKind attention = AttentionKind::automatic;
@@ -59,7 +61,7 @@ struct RunReport {
     double stream = 0;  ///< from the first frame to the last result
     double total = 0;
   } seconds;
-  StageTimes stages;
+  std::optional<StageTimes> stages;  ///< unset: not measured
   CacheStats cache;
   std::size_t cache_bytes = 0;
   std::size_t peak_memory_bytes = 0;

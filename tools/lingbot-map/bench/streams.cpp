@@ -1,0 +1,127 @@
+#include "bench/streams.hpp"
+
+#include <charconv>
+#include <cstdint>
+
+#include "base/message.hpp"
+#include "choices.hpp"
+#include "config/manifest.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+constexpr std::uint64_t kSeed = 7;
+constexpr int kLargestSide = 16384;
+
+/// Differs from number to number, and has structure at every scale.
+Image make_frame(const FrameSize& size, int number) {
+  Image image(size.width, size.height);
+  std::uint32_t state = 2463534242U + static_cast<std::uint32_t>(number) * 7919U;
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    image.pixels[i] = static_cast<std::uint8_t>((i / 3 % static_cast<std::size_t>(size.width) + state % 64) % 256);
+  }
+  return image;
+}
+
+}  // namespace
+
+void add_stream_flags(Flags& flags, StreamFlags& place) {
+  flags.group("Model");
+  flags.value("--config", place.config, "Sizes of a model with synthetic weights (official)",
+              "official|tiny|FILE.json");
+  flags.value("--model_path", place.model_path, "A checkpoint in place of that: .pt or .safetensors", "FILE");
+  flags.value("--device", place.device, "auto: a GPU where there is one", "auto|cpu|cuda[:N]");
+  flags.value("--dtype", place.dtype, "auto, fp32, bf16, fp16", "LIST");
+  flags.value("--threads", place.threads, "Of the CPU; 0: one for each processor (0)", "N");
+  flags.group("Stream");
+  flags.value("--backend", place.backend, "Attention: auto, sdpa, flashinfer", "LIST");
+  flags.value("--size", place.size, "Pixels of a frame, multiples of 14 (518x378)", "LIST");
+  flags.value("--scale_frames,--num_scale_frames", place.scale_frames, "Frames of the first pass (8)", "N");
+  flags.value("--window,--kv_cache_sliding_window", place.window, "Keyframes kept whole (64)", "N");
+  flags.value("--camera_iterations,--camera_num_iterations", place.camera_iterations, "Passes of the camera head (4)",
+              "N");
+  flags.flag("--no_graphs", place.no_graphs, "Do not record and replay a frame's operations on a GPU");
+  flags.group("Results");
+  flags.value("--output", place.output, "A table for people or an array for programs (md)", "md|json");
+}
+
+std::string FrameSize::text() const { return message(width, "x", height); }
+
+FrameSize frame_size(const std::string& text) {
+  const auto in_range = [](int side) { return side >= 1 && side <= kLargestSide; };
+  const char* end = text.data() + text.size();
+  FrameSize size;
+  const auto [cross, wrong_width] = std::from_chars(text.data(), end, size.width);
+  if (wrong_width == std::errc{} && cross != end && *cross == 'x') {
+    const auto [stop, wrong_height] = std::from_chars(cross + 1, end, size.height);
+    if (wrong_height == std::errc{} && stop == end && in_range(size.width) && in_range(size.height)) return size;
+  }
+  fail(ErrorCode::usage, "--size: found \"", text, "\", expected WIDTHxHEIGHT in pixels, as 518x378");
+}
+
+StreamSettings StreamSettings::of(const StreamFlags& flags) {
+  StreamSettings settings;
+  settings.output = output_format(flags.output);
+  require_at_least_one("--scale_frames", flags.scale_frames);
+  require_at_least_one("--window", flags.window);
+  require_at_least_one("--camera_iterations", flags.camera_iterations);
+  if (flags.threads < 0)
+    fail(ErrorCode::usage, "--threads: found ", flags.threads, ", expected 1 or more, or 0 for one a processor");
+  settings.device = device_of(flags.device);
+  for (const std::string& name : list_of("--dtype", flags.dtype)) settings.dtypes.push_back(dtype_of(name));
+  for (const std::string& name : list_of("--backend", flags.backend))
+    settings.backends.push_back(attention_of(name, settings.device));
+  settings.model_path = flags.model_path;
+  settings.config_name = flags.config;
+  if (flags.model_path.empty()) settings.config = load_config(flags.config);
+  const int patch = settings.config.value_or(Config::official()).patch_size;
+  for (const std::string& name : list_of("--size", flags.size)) {
+    const FrameSize size = frame_size(name);
+    if (size.width % patch != 0 || size.height % patch != 0)
+      fail(ErrorCode::usage, "--size: found ", name, ", expected sides that are multiples of ", patch);
+    settings.sizes.push_back(size);
+  }
+  settings.threads = flags.threads;
+  settings.session = {.scale_frames = flags.scale_frames,
+                      .window = flags.window,
+                      .camera_iterations = flags.camera_iterations,
+                      .graphs = !flags.no_graphs};
+  return settings;
+}
+
+Model StreamSettings::make_model(std::optional<DType> dtype) const {
+  const ModelOptions options{.device = device, .dtype = dtype, .threads = threads};
+  return model_path.empty() ? Model::synthetic(*config, kSeed, options) : Model::load(model_path, options);
+}
+
+std::string StreamSettings::model_name() const {
+  return model_path.empty() ? message(config_name, ", synthetic weights of seed ", kSeed) : model_path;
+}
+
+std::string StreamSettings::heading() const {
+  return message("lingbot-map ", version(), " (", commit(), "), ", device_text(device), "; ", model_name());
+}
+
+nlohmann::ordered_json conditions(const StreamSettings& settings, const Model& model, const Session& session,
+                                  const FrameSize& size) {
+  return {{"model", settings.model_name()},
+          {"dtype", std::string(name_of(model.dtype()))},
+          {"backend", std::string(name_of(session.attention()))},
+          {"size", size.text()},
+          {"threads", model.threads()},
+          {"scale_frames", settings.session.scale_frames},
+          {"window", settings.session.window},
+          {"camera_iterations", settings.session.camera_iterations},
+          {"graphs", settings.session.graphs}};
+}
+
+std::vector<Image> make_frames(const FrameSize& size, int count) {
+  std::vector<Image> frames;
+  for (int i = 0; i < count; ++i) frames.push_back(make_frame(size, i));
+  return frames;
+}
+
+}  // namespace lingbot_map::tool

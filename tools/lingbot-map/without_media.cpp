@@ -1,0 +1,19 @@
+#include "base/message.hpp"
+#include "command.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+/// A command that only says why it is not there. Not in the help text.
+void add_missing(CLI::App& app, const std::string& name) {
+  app.add_subcommand(name)->group("")->allow_extras()->callback([name] {
+    fail(ErrorCode::unsupported, name, ": this build reads no images and no videos; build with -DLINGBOT_MAP_MEDIA=ON");
+  });
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) { add_missing(app, "run"); }
+void add_preprocess(CLI::App& app) { add_missing(app, "preprocess"); }
+
+}  // namespace lingbot_map::tool
