@@ -1,7 +1,9 @@
 #include "lingbot_map/session.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "expect_error.hpp"
@@ -9,6 +11,8 @@
 
 namespace lingbot_map {
 namespace {
+
+using test::expect_error;
 
 constexpr int kWidth = 84;
 constexpr int kHeight = 56;
@@ -75,6 +79,58 @@ TEST_F(SessionTest, GivesNothingThenTheScaleFramesThenOneResultAFrame) {
   EXPECT_EQ(next[0].index, 3);
   EXPECT_EQ(next[0].type, FrameType::keyframe);
   EXPECT_TRUE(session.finish().empty());
+}
+
+TEST_F(SessionTest, FramesOnTheirWayComeBackInOrderAndTheSame) {
+  const std::vector<FrameResult> expected = run(model(), options(2), 12);
+  Session session(model(), options(2));
+  EXPECT_EQ(session.in_flight(), 0);
+  EXPECT_TRUE(session.collect().empty());
+  std::vector<FrameResult> all;
+  const auto collect = [&] {
+    for (FrameResult& result : session.collect()) all.push_back(std::move(result));
+  };
+  for (int i = 0; i < 12; ++i) {
+    session.submit(frame(i));
+    EXPECT_EQ(session.in_flight(), i < 5 ? i + 1 : 5);  // five frames wait: more than the device takes
+    if (i >= 4) collect();
+  }
+  while (session.in_flight() > 0) collect();
+  expect_equal(all, expected);
+  EXPECT_TRUE(session.finish().empty());
+}
+
+TEST_F(SessionTest, AQueryAndTheEndBringNothingOutOfOrder) {
+  Session plain(model(), options());
+  Session session(model(), options());
+  for (int i = 0; i < 3; ++i) (void)plain.push(frame(i));
+  for (int i = 0; i < 3; ++i) session.submit(frame(i));
+  session.submit(frame(3));
+  const FrameResult asked = session.query(frame(9));
+  (void)plain.push(frame(3));
+  expect_equal({asked}, {plain.query(frame(9))});
+  EXPECT_EQ(session.in_flight(), 4);
+  const std::vector<FrameResult> rest = session.finish();
+  ASSERT_EQ(rest.size(), 4U);
+  for (std::size_t i = 0; i < rest.size(); ++i) EXPECT_EQ(rest[i].index, static_cast<std::int64_t>(i));
+}
+
+TEST_F(SessionTest, PrefillLeavesTheCacheAsKeptFramesWould) {
+  Session session(model(), options());
+  expect_error(
+      ErrorCode::usage, [&] { session.prefill(3); }, testing::HasSubstr("scale pass"));
+  for (int i = 0; i < 3; ++i) (void)session.push(frame(i));
+  expect_error(
+      ErrorCode::usage, [&] { session.prefill(-1); }, testing::HasSubstr("found -1 keyframes"));
+  session.prefill(0);
+  session.prefill(2);
+  session.prefill(9);
+  EXPECT_EQ(session.cache_stats().frame_count, 14);
+  EXPECT_EQ(session.cache_stats().live_pages, 4);
+  const auto next = session.push(frame(3));
+  ASSERT_EQ(next.size(), 1U);
+  for (const float depth : next[0].depth) ASSERT_TRUE(std::isfinite(depth));
+  EXPECT_EQ(session.cache_stats().frame_count, 15);
 }
 
 TEST_F(SessionTest, KeepsEveryNthStreamedFrameAndTheFirst) {

@@ -11,6 +11,7 @@
 #include "backend/cuda/recording.hpp"
 #include "backend/cuda/stage_clock.hpp"
 #include "backend/cuda/transfer.hpp"
+#include "backend/cuda/weight_upload.hpp"
 
 namespace lingbot_map {
 
@@ -65,6 +66,7 @@ CudaBackend::CudaBackend(int device) : device_(device) {
 CudaBackend::~CudaBackend() {
   (void)cudaSetDevice(device_);
   (void)cudaDeviceSynchronize();
+  weight_upload_.reset();
   convolutions_.reset();
   products_.reset();
   scratch_.clear();
@@ -176,9 +178,8 @@ std::shared_ptr<const Matrix> CudaBackend::pack(std::span<const float> weights, 
   const std::int64_t stride = (in + granule - 1) / granule * granule;
   Buffer buffer = allocate(static_cast<std::size_t>(out * stride * size));
   if (!weights.empty()) {
-    auto* const staged = static_cast<float*>(scratch(weights.size_bytes()));
-    upload(std::as_bytes(weights), Tensor(staged, DType::f32, {out * in}, device()));
-    convert_rows(staged, in, buffer.data(), stride, storage_of(precision), out, in, stride, current_);
+    if (!weight_upload_) weight_upload_ = std::make_unique<WeightUpload>(device_, main_);
+    weight_upload_->send(weights, in, buffer.data(), stride, storage_of(precision), current_);
   }
   return std::make_shared<CudaMatrix>(std::move(buffer), out, in, stride, precision);
 }

@@ -13,7 +13,8 @@ namespace lingbot_map {
 
 namespace cuda {
 class Convolutions;
-}
+class WeightUpload;
+}  // namespace cuda
 
 /// The operations on one NVIDIA GPU: products by cuBLASLt, convolutions by cuDNN where it is installed, everything else
 /// by the project's own kernels. Operations are queued on one stream and run in the order of their calls; nothing waits
@@ -93,6 +94,7 @@ class CudaBackend final : public Backend {
   cudaEvent_t joined_ = nullptr;
   std::unique_ptr<cuda::ProductLibrary> products_;
   std::unique_ptr<cuda::Convolutions> convolutions_;
+  std::unique_ptr<cuda::WeightUpload> weight_upload_;
   std::vector<Buffer> scratch_;  ///< the last one is in use, older ones may be part of recordings
 };
 
