@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 DEMO ?= demo-output
 CMAKE_ARGS ?=
 CLANG_FORMAT ?= clang-format
+BENCH_MODEL ?= --config tiny --size 84x56
 
 PROGRAM = $(BUILD)/bin/lingbot-map
 CXX_FILES = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh'
@@ -40,8 +41,10 @@ demo: build  ## run the program on a small drawn room with a tiny synthetic mode
 	@echo "The weights are synthetic, made from a seed: the program runs as it will with a trained model, but its"
 	@echo "poses, depth and points mean nothing yet."
 
-bench: build  ## run the benchmarks
-	@for program in $(BUILD)/bin/bench_*; do echo "== $$program"; $$program || exit 1; done
+bench: build  ## run the benchmarks at a small size; BENCH_MODEL= for the official one
+	$(PROGRAM) bench frames --depth 72,1000 $(BENCH_MODEL)
+	$(PROGRAM) bench memory --frames 3000 --keyframe_interval 1,32 $(BENCH_MODEL)
+	$(PROGRAM) bench ops $(BENCH_MODEL)
 
 format:  ## format the sources in place
 	$(CXX_FILES) | xargs $(CLANG_FORMAT) -i

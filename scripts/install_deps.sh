@@ -8,7 +8,7 @@ packages=(
   libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libopencv-videoio-dev # src/media: images and video
   libjpeg-dev libpng-dev               # src/media: JPEG and PNG with errors of our own
   libcli11-dev                         # tools: options of the program
-  libgtest-dev libgmock-dev libbenchmark-dev
+  libgtest-dev libgmock-dev
   clang-format clang-tidy
 )
 

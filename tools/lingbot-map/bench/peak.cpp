@@ -93,9 +93,10 @@ double gpu_bandwidth(Backend& backend) {
 }  // namespace
 
 double Peak::flops(Precision precision) {
+  auto* cpu = dynamic_cast<CpuBackend*>(&backend_);
+  if (cpu != nullptr && precision == Precision::tf32) precision = Precision::f32;
   const auto known = flops_.find(precision);
   if (known != flops_.end()) return known->second;
-  auto* cpu = dynamic_cast<CpuBackend*>(&backend_);
   return flops_[precision] = cpu != nullptr ? cpu_flops(*cpu, precision) : gpu_flops(backend_, precision);
 }
 
