@@ -21,4 +21,6 @@ Precision precision_of(DType dtype) {
   }
 }
 
+Backend::Overhead Backend::overhead(std::int64_t, DType) const { return {}; }
+
 }  // namespace lingbot_map

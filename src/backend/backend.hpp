@@ -150,6 +150,13 @@ class Backend {
   /// Copies to host memory, after everything before it is done.
   virtual void download(const Tensor& source, std::span<std::byte> target) = 0;
   [[nodiscard]] virtual GrowingMemoryMaker growing_memory() = 0;
+  /// Memory of the device beside what is asked for: what operations on frames of so many pixels work in, and what the
+  /// driver and its libraries take in every process.
+  struct Overhead {
+    std::size_t workspace = 0;
+    std::size_t context = 0;
+  };
+  [[nodiscard]] virtual Overhead overhead(std::int64_t pixels, DType dtype) const;
   /// A way for up to so many bytes each way.
   [[nodiscard]] virtual std::unique_ptr<Transfer> make_transfer(std::size_t in_bytes, std::size_t out_bytes) = 0;
 

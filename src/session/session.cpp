@@ -320,10 +320,13 @@ MemoryPlan Session::plan(const Model& model, const SessionOptions& options, int 
   check_options(options);
   const FrameGrid grid(model.config(), width, height);
   const Measured measured = measure(model.impl()->network(), options, model.dtype(), grid, options.scale_frames);
+  const Backend::Overhead overhead = model.impl()->backend().overhead(grid.width * grid.height, model.dtype());
   return {.weights = model.weight_bytes(),
           .cache_slots = measured.slots,
           .per_kept_frame = measured.per_kept_frame,
-          .activations = std::max(measured.scale_arena, measured.stream_arena)};
+          .activations = std::max(measured.scale_arena, measured.stream_arena),
+          .workspace = overhead.workspace,
+          .context = overhead.context};
 }
 
 }  // namespace lingbot_map

@@ -24,7 +24,9 @@ constexpr int kFewestPlannedQueries = 65;
 /// GPU.
 constexpr std::uint32_t kKeyRows16 = 4;
 
-constexpr int kMergeThreads = 128;
+/// Threads of a block that merges parts: for the elements of a head in fours, and for row heads.
+constexpr int kQuads = kFlashInferHeadDim / 4;
+constexpr int kMergedRowHeads = 8;
 
 constexpr std::size_t kAlignment = 256;
 
@@ -66,28 +68,25 @@ struct Offsets {
 /// FlashInfer plans for one chunk of keys a query tile, or for as many as this number of blocks a head allows.
 std::int64_t most_blocks_when_split(int multiprocessors, int heads) { return 2 * multiprocessors / heads; }
 
-/// What the attention of one query row and head to a part of the keys came to, for every row's parts: rows
-/// [first_part[row], first_part[row + 1]) of `values` are normalised outputs, [parts, heads, 64], and of `log_sums` the
-/// base-2 logarithms of the sums of the keys' weights, [parts, heads].
+/// What attention to parts of the keys came to. Query row r has parts first_part[r] to first_part[r + 1] - 1.
 struct Parts {
-  const float* values;
-  const float* log_sums;
-  const std::int32_t* first_part;
+  const float* values;             ///< [parts, heads, 64], normalised
+  const float* log_sums;           ///< [parts, heads], base-2 logarithms of the sums of the keys' weights
+  const std::int32_t* first_part;  ///< [rows + 1]
 };
 
 /// out = the parts' results put together, always in the same order; one thread for four elements of a row's head.
 ///
 /// FlashInfer has a kernel for this too, but results of 0.3.1's do not repeat: nothing keeps the first warp of a block
-/// from writing the sums of the block's next row to shared memory while the other warps still read those of this row.
+/// from writing the sums of the block's next row to shared memory while other warps still read those of this row.
 template <typename Half>
-__global__ void __launch_bounds__(kMergeThreads)
+__global__ void __launch_bounds__(kQuads* kMergedRowHeads)
     merge_parts(Parts parts, int rows, int heads, Half* out, std::int64_t out_stride) {
-  constexpr int kQuads = kFlashInferHeadDim / 4;
-  const std::int64_t index = std::int64_t{blockIdx.x} * kMergeThreads + threadIdx.x;
-  const std::int64_t row = index / (heads * kQuads);
+  const int row_head = static_cast<int>(blockIdx.x * kMergedRowHeads + threadIdx.y);
+  const int row = row_head / heads;
   if (row >= rows) return;
-  const int head = static_cast<int>(index / kQuads % heads);
-  const int column = static_cast<int>(index % kQuads) * 4;
+  const int head = row_head % heads;
+  const int column = static_cast<int>(threadIdx.x) * 4;
   const std::int64_t first = parts.first_part[row];
   const std::int64_t end = parts.first_part[row + 1];
 
@@ -283,10 +282,10 @@ void FlashInferFa2::launch(const Tensor& q, const Tensor& k, const Tensor& v, co
       <<<grid, dim3(32, kWarpsQ, kWarpsKv), kShared, stream>>>(params);
   check_launch("FlashInfer attention");
 
-  const std::int64_t merge_threads = std::int64_t{queries_} * heads_ * (kFlashInferHeadDim / 4);
   const Parts parts{values, log_sums, scheduled(layout_.merge_indptr_offset)};
-  merge_parts<<<static_cast<unsigned>(divide_up<std::int64_t>(merge_threads, kMergeThreads)), kMergeThreads, 0,
-                stream>>>(parts, queries_, heads_, static_cast<Half*>(out.raw()), out.row_stride());
+  const int merge_blocks = divide_up(queries_ * heads_, kMergedRowHeads);
+  merge_parts<<<static_cast<unsigned>(merge_blocks), dim3(kQuads, kMergedRowHeads), 0, stream>>>(
+      parts, queries_, heads_, static_cast<Half*>(out.raw()), out.row_stride());
   check_launch("merging parts of an attention");
 }
 

@@ -78,9 +78,9 @@ void FlashInferFa3::plan_range(std::int64_t first_token, std::int64_t tokens, st
   const std::int64_t most_works = divide_up(queries, kQueryTile) * heads_;
   // Seven numbers for each piece of work, one for each multiprocessor, and what alignment loses.
   const std::int64_t plan_bytes = most_works * 7 * 4 + (multiprocessors_ + 1) * 4 + 512;
+  queries_ = 0;  // stands for no plan, should this one fail
   reserve_tokens(tokens, stream);
   plan_memory_.reserve(static_cast<std::size_t>(plan_bytes), stream);
-  queries_ = 0;  // stands for no plan, should this one fail
 
   // Paged, keys are found through indices that begin at 0; dense, they are rows themselves.
   const std::int64_t first = reading_ == Reading::paged ? 0 : first_token;

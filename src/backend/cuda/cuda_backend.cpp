@@ -115,6 +115,15 @@ GrowingMemoryMaker CudaBackend::growing_memory() {
   };
 }
 
+Backend::Overhead CudaBackend::overhead(std::int64_t pixels, DType dtype) const {
+  // Measured on an H200 with CUDA 13.0 and cuDNN 9.19 (docs/benchmarks.md): the context with this program's kernels and
+  // those libraries; for a product's sums and staged weights; cuDNN's exact float32 convolutions take 640 bytes a pixel.
+  constexpr std::size_t kContext = std::size_t{610} << 20;
+  constexpr std::size_t kFixed = std::size_t{72} << 20;
+  const std::size_t convolutions = static_cast<std::size_t>(pixels) * (dtype == DType::f32 ? 640 : 64);
+  return {.workspace = kProductWorkspace + kFixed + convolutions, .context = kContext};
+}
+
 std::unique_ptr<Transfer> CudaBackend::make_transfer(std::size_t in_bytes, std::size_t out_bytes) {
   make_current();
   return std::make_unique<CudaTransfer>(*this, copies_, in_bytes, out_bytes);

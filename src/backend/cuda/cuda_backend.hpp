@@ -48,6 +48,7 @@ class CudaBackend final : public Backend {
   void upload(std::span<const std::byte> source, const Tensor& target) override;
   void download(const Tensor& source, std::span<std::byte> target) override;
   [[nodiscard]] GrowingMemoryMaker growing_memory() override;
+  [[nodiscard]] Overhead overhead(std::int64_t pixels, DType dtype) const override;
   [[nodiscard]] std::unique_ptr<Transfer> make_transfer(std::size_t in_bytes, std::size_t out_bytes) override;
   void beside(const std::function<void()>& first, const std::function<void()>& second) override;
   [[nodiscard]] std::unique_ptr<Recording> record(const std::function<void()>& work) override;
