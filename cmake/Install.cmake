@@ -1,6 +1,6 @@
 # What others link: the engine as one static library (every room but those that read pictures and write results), the
 # public headers, and the CMake package lingbot_map with the target lingbot_map::lingbot_map, which depends on nothing
-# but threads.
+# but threads, and in a GPU build on the CUDA toolkit.
 
 include(CMakePackageConfigHelpers)
 
@@ -17,6 +17,15 @@ target_compile_features(lingbot_map PUBLIC cxx_std_20)
 target_include_directories(lingbot_map PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(lingbot_map PUBLIC Threads::Threads)
+if(LINGBOT_MAP_WITH_CUDA)
+  target_link_libraries(lingbot_map PUBLIC CUDA::cudart_static CUDA::cublasLt ${CMAKE_DL_LIBS})
+  if(LINGBOT_MAP_FLASHINFER)
+    target_sources(lingbot_map PRIVATE $<TARGET_OBJECTS:lingbot_map_flashinfer_fa2>)
+    if(LINGBOT_MAP_FLASHINFER_FA3)
+      target_sources(lingbot_map PRIVATE $<TARGET_OBJECTS:lingbot_map_flashinfer_fa3>)
+    endif()
+  endif()
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lingbot_map)
 install(TARGETS lingbot_map EXPORT lingbot_map-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
