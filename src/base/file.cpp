@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "base/parallel.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -65,6 +66,13 @@ void File::read(std::uint64_t offset, std::span<std::byte> out) const {
     fail(ErrorCode::input, name_, ": ends at byte ", size_, ", expected ", out.size(), " bytes from ", offset,
          " on; the file is incomplete, get it again");
   }
+  // From the page cache one thread copies slower than the memory could.
+  constexpr std::size_t kWorthAThread = std::size_t{4} << 20;
+  in_parts(out.size(), kWorthAThread,
+           [&](std::size_t begin, std::size_t end) { read_part(offset + begin, out.subspan(begin, end - begin)); });
+}
+
+void File::read_part(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got =
         ::pread(descriptor_, out.data(), std::min(out.size(), kLargestCall), static_cast<off_t>(offset));

@@ -29,6 +29,7 @@ class File {
   [[nodiscard]] std::string read_text(std::uint64_t offset, std::size_t bytes) const;
 
  private:
+  void read_part(std::uint64_t offset, std::span<std::byte> out) const;
   File(int descriptor, std::uint64_t size, std::string name);
 
   int descriptor_ = -1;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "base/parallel.hpp"
 #include "checkpoint/elements.hpp"
 #include "checkpoint/tensor_list.hpp"
 
@@ -66,15 +67,18 @@ void synthetic_weights(std::string_view name, std::span<const std::int64_t> shap
         " elements of ", name);
   const Range range = range_of(name, shape);
   const std::uint64_t first = fnv1a(name) + seed * kGolden + kGolden;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    std::uint64_t z = first + i;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    z ^= z >> 31;
-    // The signed type converts in one instruction, and 24 bits are exact in float32.
-    const float unit = static_cast<float>(static_cast<std::int32_t>(z >> 40)) * 0x1p-23F - 1.0F;
-    out[i] = unit * range.scale + range.centre;
-  }
+  constexpr std::size_t kWorthAThread = std::size_t{1} << 20;
+  in_parts(out.size(), kWorthAThread, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::uint64_t z = first + i;
+      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+      z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+      z ^= z >> 31;
+      // The signed type converts in one instruction, and 24 bits are exact in float32.
+      const float unit = static_cast<float>(static_cast<std::int32_t>(z >> 40)) * 0x1p-23F - 1.0F;
+      out[i] = unit * range.scale + range.centre;
+    }
+  });
 }
 
 std::unique_ptr<Checkpoint> synthetic_checkpoint(std::vector<TensorInfo> tensors, std::uint64_t seed,

@@ -10,7 +10,19 @@ namespace {
 constexpr float kEncoderEpsilon = 1e-6F;
 constexpr float kTrunkEpsilon = 1e-5F;
 
-using Values = std::vector<float>;
+/// Leaves new elements as they are: every one is about to be read from a file.
+template <typename T>
+struct Unfilled : std::allocator<T> {
+  template <typename U>
+  struct rebind {
+    using other = Unfilled<U>;
+  };
+  template <typename U, typename... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    if constexpr (sizeof...(Arguments) > 0) ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+  }
+};
+using Values = std::vector<float, Unfilled<float>>;
 
 class WeightLoader {
  public:

@@ -47,8 +47,7 @@ struct HopperAttention {
 /// by the copy engine and shared by the two blocks of a cluster; two warpgroups multiply with wgmma. The running
 /// maximum of online softmax (Milakov and Gimelshein, 2018) is replaced by the maximum of the first tile, and raised
 /// only when a weight grows large: softmax does not depend on it, and a weight of a floating-point type loses nothing
-/// by being above 1. A part of the exponentials is a polynomial, because the special function units alone are as slow
-/// as the matrix units at this head size.
+/// by being above 1.
 void hopper_attention(const HopperAttention& call, cudaStream_t stream);
 
 }  // namespace lingbot_map::cuda
