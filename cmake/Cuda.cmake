@@ -1,11 +1,11 @@
 # Whether and how the GPU back end is built.
 #   LINGBOT_MAP_CUDA                AUTO (the default: where nvcc 12 or newer is found), ON or OFF
-#   LINGBOT_MAP_CUDA_ARCHITECTURES  compute capabilities to build for; empty: all that the compiler knows
+#   LINGBOT_MAP_CUDA_ARCHITECTURES  compute capabilities to build for, e.g. 80,90a; empty: all that the compiler knows
 #   LINGBOT_MAP_WITH_CUDA           the result
 
 set(LINGBOT_MAP_CUDA AUTO CACHE STRING "The CUDA back end: AUTO, ON or OFF")
 set_property(CACHE LINGBOT_MAP_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(LINGBOT_MAP_CUDA_ARCHITECTURES "" CACHE STRING "Compute capabilities, e.g. 80;90a; empty: all the compiler knows")
+set(LINGBOT_MAP_CUDA_ARCHITECTURES "" CACHE STRING "Compute capabilities, e.g. 80,90a; empty: all the compiler knows")
 
 set(LINGBOT_MAP_WITH_CUDA OFF)
 if(NOT LINGBOT_MAP_CUDA STREQUAL "OFF")
@@ -29,7 +29,7 @@ endif()
 
 # 90a: what the matrix units of that generation are only to be had with. For newer GPUs than the list, code that the
 # driver finishes (the last one's PTX).
-set(architectures ${LINGBOT_MAP_CUDA_ARCHITECTURES})
+string(REPLACE "," ";" architectures "${LINGBOT_MAP_CUDA_ARCHITECTURES}")
 if(NOT architectures)
   execute_process(COMMAND ${LINGBOT_MAP_NVCC} --list-gpu-arch OUTPUT_VARIABLE known)
   foreach(architecture 75 80 86 89 90a 100 120)

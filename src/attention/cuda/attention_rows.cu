@@ -3,7 +3,7 @@
 
 #include "attention/cuda/key_parts.hpp"
 #include "attention/cuda/tile_copy.cuh"
-#include "backend/cuda/check.hpp"
+#include "backend/cuda/early_launch.cuh"
 #include "base/message.hpp"
 
 namespace lingbot_map::cuda {
@@ -69,6 +69,8 @@ __global__ __launch_bounds__(kThreads, L::kResident) void attention_rows_kernel(
   __shared__ float4 team_sums[kThreads * L::kVectors];  // [team, head_dim rounded up]
   __shared__ float2 team_states[L::kTeams];
 
+  let_next_start();
+  wait_for_previous();
   const std::int64_t rows = call.rows();
   const int used = parts_used(call, rows);
   const int part = static_cast<int>(blockIdx.x);
@@ -189,6 +191,8 @@ __global__ __launch_bounds__(kThreads, L::kResident) void attention_rows_kernel(
 /// A block for a query's head, a thread for an element.
 __global__ __launch_bounds__(kThreads) void combine_rows_kernel(const Operands call, float* out,
                                                                 std::int64_t out_stride) {
+  let_next_start();
+  wait_for_previous();
   const int used = parts_used(call, call.rows());
   const int head = static_cast<int>(blockIdx.x);
   const int query = static_cast<int>(blockIdx.y);
@@ -241,12 +245,10 @@ void launch(const AttentionCall& call, const std::int64_t* count, cudaStream_t s
   const auto heads = static_cast<unsigned>(call.heads);
   const auto queries = static_cast<unsigned>(call.queries);
   const dim3 grid(static_cast<unsigned>(parts), heads, (queries + L::kQueries - 1) / L::kQueries);
-  attention_rows_kernel<L><<<grid, kThreads, 0, stream>>>(operands);
-  check_launch("attention_rows");
+  launch_early(attention_rows_kernel<L>, grid, kThreads, stream, "attention_rows", operands);
   const auto threads = static_cast<unsigned>((call.head_dim + 31) / 32 * 32);
-  combine_rows_kernel<<<dim3(heads, queries), threads, 0, stream>>>(operands, static_cast<float*>(call.out),
-                                                                    call.out_stride);
-  check_launch("combining parts of attention_rows");
+  launch_early(combine_rows_kernel, dim3(heads, queries), threads, stream, "combining parts of attention_rows",
+               operands, static_cast<float*>(call.out), call.out_stride);
 }
 
 template <int kQueries, typename Work>

@@ -65,6 +65,8 @@ class CudaBackend final : public Backend {
   void linear(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y) override;
   void split_heads(const Tensor& qkv, std::int64_t frames, const HeadSplit& split, const Tensor& q,
                    const KeyValueTarget& target) override;
+  void linear_heads(const Tensor& x, const Linear& qkv, std::int64_t frames, const HeadSplit& split,
+                    const Tensor& scratch, const Tensor& q, const KeyValueTarget& target) override;
   void silu(const Tensor& x, const Tensor& y) override;
   void modulate(const Tensor& x, const Tensor& modulation, const Tensor& y) override;
   void convolve(const Tensor& x, const Convolution& convolution, Activation activation, const Tensor& y) override;
@@ -79,6 +81,8 @@ class CudaBackend final : public Backend {
  private:
   /// Memory for the operation that runs now; the next operation may have the same. Not on the side stream.
   [[nodiscard]] void* scratch(std::size_t bytes);
+  /// The product with its epilogue in one kernel of ours, where there is one for this device and these shapes.
+  [[nodiscard]] bool multiply_at_once(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y);
   void multiply(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y);
   void convolve_as_product(const Tensor& x, const Convolution& convolution, Activation activation, const Tensor& y);
   void make_current() const;

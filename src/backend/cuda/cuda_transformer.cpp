@@ -2,6 +2,7 @@
 
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/cuda_backend.hpp"
+#include "backend/cuda/hopper_product.hpp"
 #include "backend/cuda/kernels.hpp"
 
 namespace lingbot_map {
@@ -139,6 +140,7 @@ void CudaBackend::linear(const Tensor& x, const Linear& linear, Activation activ
                   weights.in(), weights.out(), current_);
     return;
   }
+  if (multiply_at_once(x, linear, activation, y)) return;
   for (std::int64_t row = 0; row < x.dim(0); row += kRowsAtOnce) {
     const std::int64_t rows = std::min(kRowsAtOnce, x.dim(0) - row);
     if (rows == x.dim(0)) {
@@ -151,6 +153,51 @@ void CudaBackend::linear(const Tensor& x, const Linear& linear, Activation activ
       return;
     }
   }
+}
+
+namespace {
+
+/// A call of our own product without its epilogue; false when the types or the device do not fit.
+bool describe(const CudaBackend& backend, const Tensor& x, const Linear& linear, HopperProduct& call) {
+  const CudaMatrix& weights = matrix_of(linear);
+  if (!hopper_product_available(backend.compute_capability()) || x.dtype() != weights.dtype() ||
+      weights.dtype() == DType::f32) {
+    return false;
+  }
+  call = {.x = x.raw(),
+          .x_stride = x.row_stride(),
+          .weights = weights.data(),
+          .weight_stride = weights.stride(),
+          .bias = values_of(linear.bias, weights.out(), "bias"),
+          .rows = x.dim(0),
+          .in = weights.in(),
+          .out = weights.out(),
+          .is_bf16 = weights.dtype() == DType::bf16,
+          .epilogue = {},
+          .starts_early = true};
+  return true;
+}
+
+}  // namespace
+
+bool CudaBackend::multiply_at_once(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y) {
+  HopperProduct call;
+  // cuBLASLt is the faster one where the epilogue is only an addition.
+  const bool adds_only = activation == Activation::add_to_target && linear.scale.empty();
+  if (adds_only || activation == Activation::relu || !describe(*this, x, linear, call)) return false;
+  if (activation == Activation::gelu) {
+    if (y.dtype() != x.dtype()) return false;
+    call.epilogue = GeluEpilogue{.y = y.raw(), .y_stride = y.row_stride()};
+  } else if (activation == Activation::add_to_target) {
+    call.epilogue = AddEpilogue{.y = y.data<float>(),
+                                .y_stride = y.row_stride(),
+                                .scale = values_of(linear.scale, matrix_of(linear).out(), "scale")};
+  } else {
+    call.epilogue = PlainEpilogue{.y = y.raw(), .y_stride = y.row_stride(), .is_float32 = y.dtype() == DType::f32};
+  }
+  if (!hopper_product_supports(call)) return false;
+  hopper_product(call, current_);
+  return true;
 }
 
 void CudaBackend::multiply(const Tensor& x, const Linear& linear, Activation activation, const Tensor& y) {
@@ -199,19 +246,18 @@ void CudaBackend::multiply(const Tensor& x, const Linear& linear, Activation act
   }
 }
 
-void CudaBackend::split_heads(const Tensor& qkv, std::int64_t frames, const HeadSplit& split, const Tensor& q,
-                              const KeyValueTarget& target) {
-  const auto guard = lock();
+namespace {
+
+/// Where heads go and what happens to them on the way, but for where they come from.
+SplitHeads describe_heads(std::int64_t rows, std::int64_t frames, const HeadSplit& split, const Tensor& q,
+                          const KeyValueTarget& target) {
   const std::int64_t width = static_cast<std::int64_t>(split.heads) * split.head_dim;
-  check(frames > 0 && qkv.rank() == 2 && qkv.dim(0) % frames == 0 && qkv.dim(1) == 3 * width &&
-            qkv.dtype() == DType::f32 && q.rank() == 2 && q.dim(0) == qkv.dim(0) && q.dim(1) == width,
-        "split_heads of ", qkv.shape_text(), " into ", q.shape_text(), ", ", frames, " frames");
-  const std::int64_t tokens = qkv.dim(0) / frames;
+  const std::int64_t tokens = rows / frames;
   const Tensor& places = target.places;
   check(target.keys.rank() == 2 && target.values.rank() == 2 && target.keys.dim(1) == width &&
             target.values.dim(1) == width && target.keys.dtype() == q.dtype() && target.values.dtype() == q.dtype() &&
             target.specials >= 0 && target.specials <= tokens && (target.specials == 0 || !places.empty()) &&
-            (places.empty() ? std::min(target.keys.dim(0), target.values.dim(0)) >= qkv.dim(0)
+            (places.empty() ? std::min(target.keys.dim(0), target.values.dim(0)) >= rows
                             : places.rank() == 2 && places.dim(0) == frames && places.dim(1) == 2 &&
                                   places.dtype() == DType::i64 && places.contiguous()),
         "a target of ", target.specials, " + ", tokens - target.specials, " tokens of ", width, " elements in ",
@@ -221,34 +267,68 @@ void CudaBackend::split_heads(const Tensor& qkv, std::int64_t frames, const Head
   const Tensor& spatial = split.rotary.spatial;
   const NormValues q_norm = split.q_norm != nullptr ? values_of(*split.q_norm, split.head_dim) : NormValues();
   const NormValues k_norm = split.k_norm != nullptr ? values_of(*split.k_norm, split.head_dim) : NormValues();
-  cuda::split_heads({.qkv = qkv.data<float>(),
-                     .qkv_stride = qkv.row_stride(),
-                     .q = q.raw(),
-                     .q_stride = q.row_stride(),
-                     .keys = target.keys.raw(),
-                     .keys_stride = target.keys.row_stride(),
-                     .values = target.values.raw(),
-                     .values_stride = target.values.row_stride(),
-                     .places = places.empty() ? nullptr : places.data<std::int64_t>(),
-                     .q_weight = q_norm.weight,
-                     .q_bias = q_norm.bias,
-                     .k_weight = k_norm.weight,
-                     .k_bias = k_norm.bias,
-                     .temporal = temporal.empty() ? nullptr : temporal.data<float>(),
-                     .spatial = spatial.empty() ? nullptr : spatial.data<float>(),
-                     .frames = frames,
-                     .tokens = tokens,
-                     .specials = target.specials,
-                     .epsilon = split.q_norm != nullptr   ? split.q_norm->epsilon
-                                : split.k_norm != nullptr ? split.k_norm->epsilon
-                                                          : 0.0F,
-                     .heads = split.heads,
-                     .head_dim = split.head_dim,
-                     .temporal_pairs = temporal.empty() ? 0 : static_cast<int>(temporal.dim(1)),
-                     .spatial_pairs = spatial.empty() ? 0 : static_cast<int>(spatial.dim(1)),
-                     .one_spatial_row = !spatial.empty() && spatial.dim(0) == 1 && tokens != 1,
-                     .interleaved = split.rotary.interleaved},
-                    q.dtype(), current_);
+  return {.qkv = nullptr,
+          .qkv_stride = 0,
+          .q = q.raw(),
+          .q_stride = q.row_stride(),
+          .keys = target.keys.raw(),
+          .keys_stride = target.keys.row_stride(),
+          .values = target.values.raw(),
+          .values_stride = target.values.row_stride(),
+          .places = places.empty() ? nullptr : places.data<std::int64_t>(),
+          .q_weight = q_norm.weight,
+          .q_bias = q_norm.bias,
+          .k_weight = k_norm.weight,
+          .k_bias = k_norm.bias,
+          .temporal = temporal.empty() ? nullptr : temporal.data<float>(),
+          .spatial = spatial.empty() ? nullptr : spatial.data<float>(),
+          .frames = frames,
+          .tokens = tokens,
+          .specials = target.specials,
+          .epsilon = split.q_norm != nullptr   ? split.q_norm->epsilon
+                     : split.k_norm != nullptr ? split.k_norm->epsilon
+                                               : 0.0F,
+          .heads = split.heads,
+          .head_dim = split.head_dim,
+          .temporal_pairs = temporal.empty() ? 0 : static_cast<int>(temporal.dim(1)),
+          .spatial_pairs = spatial.empty() ? 0 : static_cast<int>(spatial.dim(1)),
+          .one_spatial_row = !spatial.empty() && spatial.dim(0) == 1 && tokens != 1,
+          .interleaved = split.rotary.interleaved};
+}
+
+}  // namespace
+
+void CudaBackend::split_heads(const Tensor& qkv, std::int64_t frames, const HeadSplit& split, const Tensor& q,
+                              const KeyValueTarget& target) {
+  const auto guard = lock();
+  const std::int64_t width = static_cast<std::int64_t>(split.heads) * split.head_dim;
+  check(frames > 0 && qkv.rank() == 2 && qkv.dim(0) % frames == 0 && qkv.dim(1) == 3 * width &&
+            qkv.dtype() == DType::f32 && q.rank() == 2 && q.dim(0) == qkv.dim(0) && q.dim(1) == width,
+        "split_heads of ", qkv.shape_text(), " into ", q.shape_text(), ", ", frames, " frames");
+  SplitHeads call = describe_heads(qkv.dim(0), frames, split, q, target);
+  call.qkv = qkv.data<float>();
+  call.qkv_stride = qkv.row_stride();
+  cuda::split_heads(call, q.dtype(), current_);
+}
+
+void CudaBackend::linear_heads(const Tensor& x, const Linear& qkv, std::int64_t frames, const HeadSplit& split,
+                               const Tensor& scratch, const Tensor& q, const KeyValueTarget& target) {
+  const auto guard = lock();
+  const CudaMatrix& weights = matrix_of(qkv);
+  const std::int64_t width = static_cast<std::int64_t>(split.heads) * split.head_dim;
+  check(frames > 0 && x.rank() == 2 && x.dim(0) % frames == 0 && x.dim(1) == weights.in() &&
+            weights.out() == 3 * width && q.rank() == 2 && q.dim(0) == x.dim(0) && q.dim(1) == width,
+        "linear_heads of ", x.shape_text(), " by [", weights.out(), ", ", weights.in(), "] into ", q.shape_text(), ", ",
+        frames, " frames");
+  HopperProduct call;
+  if (q.dtype() == x.dtype() && describe(*this, x, qkv, call)) {
+    call.epilogue = HeadsEpilogue{describe_heads(x.dim(0), frames, split, q, target)};
+    if (hopper_product_supports(call)) {
+      hopper_product(call, current_);
+      return;
+    }
+  }
+  Backend::linear_heads(x, qkv, frames, split, scratch, q, target);
 }
 
 void CudaBackend::silu(const Tensor& x, const Tensor& y) {

@@ -85,17 +85,11 @@ __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_
 __device__ __forceinline__ void compute_sync() { asm volatile("bar.sync 1, 256;" ::: "memory"); }
 
 // ---- Clusters and grids --------------------------------------------------------------------------------------------
-__device__ __forceinline__ std::uint32_t cluster_rank() {
-  std::uint32_t rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-/// All threads of all blocks of the cluster, warps converged.
-__device__ __forceinline__ void cluster_sync() {
+/// All threads of all blocks of the cluster, warps converged. Orders no writes but barrier_init_fence()'s.
+__device__ __forceinline__ void cluster_meet() {
   asm volatile(
-      "barrier.cluster.arrive.release.aligned;\n"
-      "barrier.cluster.wait.acquire.aligned;" ::
+      "barrier.cluster.arrive.relaxed.aligned;\n"
+      "barrier.cluster.wait.aligned;" ::
           : "memory");
 }
 

@@ -97,7 +97,7 @@ struct Place {
   int steps;
 
   __device__ explicit Place(const Work& work) {
-    const int rank = Tuned::kCluster > 1 ? static_cast<int>(cluster_rank()) : 0;
+    const int rank = static_cast<int>(blockIdx.x) % Tuned::kCluster;
     const int cluster = static_cast<int>(blockIdx.x) / Tuned::kCluster;
     part = rank % Tuned::kParts;
     across = rank / Tuned::kParts % Tuned::kAcross;
@@ -377,7 +377,7 @@ struct Sums {
         place(place),
         memory(memory),
         thread(thread),
-        lane(thread % 32),
+        lane(static_cast<int>(threadIdx.x % 32)),
         warp_row(place.row + thread / 32 * 16) {}
 
   /// Bias, where it comes before everything else: nobody waits for it here.
@@ -408,11 +408,13 @@ struct Sums {
     const std::uint64_t w = tile_descriptor(memory + At::kXBytes);
 
 #pragma unroll
-    for (float& sum : sums) {
-      pin(sum);
+    for (int i = 0; i < Tuned::kSums; ++i) {
+      pin(sums[i]);
     }
     Stage<At::kStages> stage;
     int last = 0;
+    // Releases that no copy waits for are not sent: their block may be gone.
+    const int last_release = tells ? place.steps - At::kStages : 0;
     for (int step = 0; step < place.steps; ++step) {
       barrier_wait(memory + At::kFull + stage.index * 8, stage.parity);
       const std::uint64_t offset = static_cast<std::uint32_t>(stage.index * At::kStageBytes) >> 4;
@@ -423,7 +425,7 @@ struct Sums {
       }
       product_commit();
       product_wait<1>();
-      if (step > 0 && tells) {
+      if (step > 0 && step <= last_release) {
         barrier_arrive(empty + last * 8);
       }
       last = stage.index;
@@ -431,8 +433,8 @@ struct Sums {
     }
     product_wait<0>();
 #pragma unroll
-    for (float& sum : sums) {
-      pin(sum);
+    for (int i = 0; i < Tuned::kSums; ++i) {
+      pin(sums[i]);
     }
   }
 
@@ -554,15 +556,17 @@ template <typename Tuned>
 __device__ __forceinline__ void compute(const Work& work, const Place<Tuned>& place, std::uint32_t memory,
                                         float* norms) {
   using At = Layout<Tuned>;
-  const int thread = static_cast<int>(threadIdx.x) - (kThreads - kComputeThreads);
+  const int thread = static_cast<int>(threadIdx.x - (kThreads - kComputeThreads));
   Sums<Tuned> tile(work, place, memory, thread);
   tile.begin();
 
   if constexpr (Tuned::kEpilogue == Epilogue::heads) {
     const SplitHeads& heads = work.heads;
     wait_for_previous_kernel();
-    const float* const sources[] = {heads.q_weight, heads.q_bias, heads.k_weight, heads.k_bias};
-    const float* const source = sources[thread / kHeadDim];
+    const bool of_q = thread < 2 * kHeadDim;
+    const bool is_weight = thread % (2 * kHeadDim) < kHeadDim;
+    const float* const source =
+        of_q ? (is_weight ? heads.q_weight : heads.q_bias) : (is_weight ? heads.k_weight : heads.k_bias);
     norms[thread] = source != nullptr ? source[thread % kHeadDim] : 0.0F;
     HeadRows<Tuned> rows;
     rows.load(heads, work.rows, tile.warp_row, tile.lane);
@@ -606,7 +610,7 @@ __device__ __forceinline__ void compute(const Work& work, const Place<Tuned>& pl
     const float* finals = tile.sums;
     if constexpr (Tuned::kParts > 1) {
       if constexpr (At::kReceivesInStages) {
-        cluster_sync();  // nobody reads or fills a stage any more
+        cluster_meet();  // nobody reads or fills a stage any more
       }
       tile.exchange(added);
       finals = added;
@@ -648,7 +652,7 @@ __global__ __launch_bounds__(kThreads, 1) void product_kernel(const __grid_const
     }
   }
   if constexpr (Tuned::kCluster > 1) {
-    cluster_sync();
+    cluster_meet();
   } else {
     __syncthreads();
   }
@@ -659,18 +663,16 @@ __global__ __launch_bounds__(kThreads, 1) void product_kernel(const __grid_const
     if (threadIdx.x == 0) {
       copy_stages<Tuned>(memory, &x_map, &w_map, place);
     }
-    __syncwarp();
-    if constexpr (At::kReceivesInStages && Tuned::kParts > 1) {
-      cluster_sync();
+    if constexpr (At::kReceivesInStages) {
+      __syncwarp();
+      cluster_meet();
     }
   } else {
     registers_take<232>();
     compute<Tuned>(work, place, memory, reinterpret_cast<float*>(shared + (memory - unaligned) + At::kNorms));
-    __syncwarp();
   }
-  if constexpr (Tuned::kCluster > 1) {
-    cluster_sync();  // nobody leaves while another may still write to its memory
-  }
+  // Whatever others write to this block's memory was waited for: releases and boxes by barriers of the ring, sums by
+  // theirs. So it may leave.
 #else
   __trap();
 #endif

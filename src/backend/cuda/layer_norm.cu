@@ -1,4 +1,4 @@
-#include "backend/cuda/check.hpp"
+#include "backend/cuda/early_launch.cuh"
 #include "backend/cuda/kernels.hpp"
 #include "backend/cuda/types.cuh"
 
@@ -23,10 +23,12 @@ __device__ float block_sum(float value, float* partial) {
 /// One block a row, which stays in registers: kFours times four elements a thread.
 template <typename T, int kFours>
 __global__ void __launch_bounds__(kThreads)
-    norm_in_registers(const float* __restrict__ x, std::int64_t x_stride, const float* __restrict__ weight,
+    norm_in_registers(const float* x, std::int64_t x_stride, const float* __restrict__ weight,
                       const float* __restrict__ bias, float epsilon, T* __restrict__ y, std::int64_t y_stride,
                       int width) {
   __shared__ float partial[kWarps];
+  let_next_start();
+  wait_for_previous();
   const float* row = x + blockIdx.x * x_stride;
   Four<float> values[kFours];
   float sum = 0;
@@ -69,9 +71,11 @@ __global__ void __launch_bounds__(kThreads)
 /// One block a row of any width and alignment.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    norm_any(const float* __restrict__ x, std::int64_t x_stride, const float* __restrict__ weight,
-             const float* __restrict__ bias, float epsilon, T* __restrict__ y, std::int64_t y_stride, int width) {
+    norm_any(const float* x, std::int64_t x_stride, const float* __restrict__ weight, const float* __restrict__ bias,
+             float epsilon, T* __restrict__ y, std::int64_t y_stride, int width) {
   __shared__ float partial[kWarps];
+  let_next_start();
+  wait_for_previous();
   const float* row = x + blockIdx.x * x_stride;
   float sum = 0;
   for (int i = static_cast<int>(threadIdx.x); i < width; i += kThreads) sum += row[i];
@@ -96,22 +100,22 @@ void layer_norm(const float* x, std::int64_t x_stride, const float* weight, cons
     const auto blocks = static_cast<unsigned>(rows);
     const int elements = static_cast<int>(width);
     auto* out = static_cast<T*>(y);
+    const auto launch = [&](auto* kernel) {
+      launch_early(kernel, blocks, kThreads, stream, "layer_norm", x, x_stride, weight, bias, epsilon, out, y_stride,
+                   elements);
+    };
     const bool fours = width % 4 == 0 && x_stride % 4 == 0 && y_stride % 4 == 0 && aligned(x, 16) &&
                        aligned(weight, 16) && aligned(bias, 16) && aligned(y, 4 * sizeof(T));
     if (fours && width <= 4 * kThreads) {
-      norm_in_registers<T, 1>
-          <<<blocks, kThreads, 0, stream>>>(x, x_stride, weight, bias, epsilon, out, y_stride, elements);
+      launch(norm_in_registers<T, 1>);
     } else if (fours && width <= 8 * kThreads) {
-      norm_in_registers<T, 2>
-          <<<blocks, kThreads, 0, stream>>>(x, x_stride, weight, bias, epsilon, out, y_stride, elements);
+      launch(norm_in_registers<T, 2>);
     } else if (fours && width <= 16 * kThreads) {
-      norm_in_registers<T, 4>
-          <<<blocks, kThreads, 0, stream>>>(x, x_stride, weight, bias, epsilon, out, y_stride, elements);
+      launch(norm_in_registers<T, 4>);
     } else {
-      norm_any<T><<<blocks, kThreads, 0, stream>>>(x, x_stride, weight, bias, epsilon, out, y_stride, elements);
+      launch(norm_any<T>);
     }
   });
-  check_launch("layer_norm");
 }
 
 }  // namespace lingbot_map::cuda

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "backend/cuda/check.hpp"
+#include "backend/cuda/early_launch.cuh"
 #include "backend/cuda/kernels.hpp"
 #include "backend/cuda/types.cuh"
 
@@ -36,14 +36,15 @@ struct Epilogue {
 /// rows.
 template <int kRows, int kSplit>
 __global__ void __launch_bounds__(kThreads)
-    wide_kernel(const float* __restrict__ x, std::int64_t x_stride, const float* __restrict__ weights,
-                std::int64_t weight_stride, Epilogue epilogue, int in, std::int64_t out) {
+    wide_kernel(const float* x, std::int64_t x_stride, const float* __restrict__ weights, std::int64_t weight_stride,
+                Epilogue epilogue, int in, std::int64_t out) {
   __shared__ float partial[kWarps][kRows];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * (kWarps / kSplit) + warp / kSplit;
   const bool present = column < out;
   const float* row = weights + (present ? column : 0) * weight_stride;
+  let_next_start();
   float sums[kRows] = {};
   for (int begin = warp % kSplit * kChunk; begin < in; begin += kSplit * kChunk) {
     float4 w[kFours];
@@ -52,6 +53,7 @@ __global__ void __launch_bounds__(kThreads)
       const int at = begin + 4 * (lane + 32 * i);
       w[i] = at < in ? __ldcs(reinterpret_cast<const float4*>(row + at)) : float4{};
     }
+    if (begin < kSplit * kChunk) wait_for_previous();  // the first weights are on their way
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
 #pragma unroll
@@ -63,6 +65,7 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
   }
+  if (warp % kSplit * kChunk >= in) wait_for_previous();
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const float sum = warp_sum(sums[r]);
@@ -79,10 +82,12 @@ __global__ void __launch_bounds__(kThreads)
 /// Any width and alignment.
 template <int kRows>
 __global__ void __launch_bounds__(kThreads)
-    narrow_kernel(const float* __restrict__ x, std::int64_t x_stride, const float* __restrict__ weights,
-                  std::int64_t weight_stride, Epilogue epilogue, int in, std::int64_t out) {
+    narrow_kernel(const float* x, std::int64_t x_stride, const float* __restrict__ weights, std::int64_t weight_stride,
+                  Epilogue epilogue, int in, std::int64_t out) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
+  let_next_start();
+  wait_for_previous();
   if (column >= out) return;
   float sums[kRows] = {};
   for (int at = lane; at < in; at += 32) {
@@ -119,19 +124,18 @@ void small_product(const float* x, std::int64_t x_stride, const float* weights, 
       const Epilogue epilogue{bias, activation, y, y_stride};
       if (wide) {
         with_at_most<8, 4, 2, 1>(in / kChunk, [&](auto split) {
-          wide_kernel<row_count(), split()><<<blocks(kWarps / split()), kThreads, 0, stream>>>(
-              x, x_stride, weights, weight_stride, epilogue, elements, out);
+          launch_early(wide_kernel<row_count(), split()>, blocks(kWarps / split()), kThreads, stream, "small_product",
+                       x, x_stride, weights, weight_stride, epilogue, elements, out);
         });
       } else {
-        narrow_kernel<row_count()>
-            <<<blocks(kWarps), kThreads, 0, stream>>>(x, x_stride, weights, weight_stride, epilogue, elements, out);
+        launch_early(narrow_kernel<row_count()>, blocks(kWarps), kThreads, stream, "small_product", x, x_stride,
+                     weights, weight_stride, epilogue, elements, out);
       }
       x += row_count() * x_stride;
       y += row_count() * y_stride;
       rows -= row_count();
     });
   }
-  check_launch("small_product");
 }
 
 }  // namespace lingbot_map::cuda

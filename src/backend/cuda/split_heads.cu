@@ -1,4 +1,4 @@
-#include "backend/cuda/check.hpp"
+#include "backend/cuda/early_launch.cuh"
 #include "backend/cuda/kernels.hpp"
 #include "backend/cuda/types.cuh"
 
@@ -24,7 +24,7 @@ struct Head {
 };
 
 template <int kPairs>
-__device__ __forceinline__ Head<kPairs> load(const float* __restrict__ x, int pairs, bool interleaved, int lane) {
+__device__ __forceinline__ Head<kPairs> load(const float* x, int pairs, bool interleaved, int lane) {
   Head<kPairs> head;
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
@@ -91,6 +91,8 @@ __device__ __forceinline__ void store(const Head<kPairs>& head, T* __restrict__ 
 /// One warp for q, k and v of kHeads heads of one token: what it reads is asked for before any of it is used.
 template <typename T, int kPairs, int kHeads>
 __global__ void __launch_bounds__(kThreads) split(const SplitHeads a) {
+  let_next_start();
+  wait_for_previous();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int groups = a.heads / kHeads;
   const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
@@ -152,11 +154,11 @@ void launch(const SplitHeads& a, cudaStream_t stream) {
   const std::int64_t items = a.frames * a.tokens * (a.heads / kHeads);
   const auto blocks = static_cast<unsigned>((items + kWarps - 1) / kWarps);
   if (a.head_dim <= 64) {
-    split<T, 1, kHeads><<<blocks, kThreads, 0, stream>>>(a);
+    launch_early(split<T, 1, kHeads>, blocks, kThreads, stream, "split_heads", a);
   } else if (a.head_dim <= 128) {
-    split<T, 2, kHeads><<<blocks, kThreads, 0, stream>>>(a);
+    launch_early(split<T, 2, kHeads>, blocks, kThreads, stream, "split_heads", a);
   } else {
-    split<T, kMostPairs, kHeads><<<blocks, kThreads, 0, stream>>>(a);
+    launch_early(split<T, kMostPairs, kHeads>, blocks, kThreads, stream, "split_heads", a);
   }
 }
 
@@ -172,7 +174,6 @@ void split_heads(const SplitHeads& a, DType type, cudaStream_t stream) {
       launch<T, 1>(a, stream);
     }
   });
-  check_launch("split_heads");
 }
 
 }  // namespace lingbot_map::cuda
