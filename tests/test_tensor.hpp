@@ -19,8 +19,16 @@ namespace lingbot_map::test {
 
 /// Half the distance from 1 to the next float32: the relative error of one rounded operation.
 constexpr double kUnit = 0x1p-24;
-/// The same for bfloat16.
+/// The same for bfloat16 and binary16.
 constexpr double kUnitBf16 = 0x1p-8;
+constexpr double kUnitF16 = 0x1p-11;
+
+/// How far a value may be from what a type holds of it: nothing for float32, whose roundings are counted elsewhere.
+inline double storage_error(DType dtype, double value) {
+  if (dtype == DType::bf16) return kUnitBf16 * std::abs(value);
+  if (dtype == DType::f16) return std::max(kUnitF16 * std::abs(value), 0x1p-25);  // half a subnormal step
+  return 0;
+}
 
 /// What `n` float32 roundings add up to, relative to the sum of the magnitudes: errors of either sign grow with the
 /// square root of their number, and 6 standard deviations are never seen.
@@ -43,7 +51,7 @@ class Random {
   std::mt19937 engine_;
 };
 
-/// A float32 or bf16 tensor with its memory. A matrix may have its rows `gap` elements further apart than they are
+/// A float32, bf16 or f16 tensor with its memory. A matrix may have its rows `gap` elements further apart than they are
 /// long. What lies around the rows is NaN: whoever reads it, sees it; whoever writes there, is seen by `intact`.
 class TestTensor {
  public:
@@ -65,14 +73,17 @@ class TestTensor {
 
   /// Element `index`, counted row by row without the gaps.
   [[nodiscard]] float operator[](std::int64_t index) const {
-    return view_.dtype() == DType::bf16 ? static_cast<float>(view_.data<bf16>()[place(index)])
-                                        : view_.data<float>()[place(index)];
+    switch (view_.dtype()) {
+      case DType::bf16: return static_cast<float>(view_.data<bf16>()[place(index)]);
+      case DType::f16: return half_to_float(view_.data<std::uint16_t>()[place(index)]);
+      default: return view_.data<float>()[place(index)];
+    }
   }
   void set(std::int64_t index, float value) {
-    if (view_.dtype() == DType::bf16) {
-      view_.data<bf16>()[place(index)] = bf16(value);
-    } else {
-      view_.data<float>()[place(index)] = value;
+    switch (view_.dtype()) {
+      case DType::bf16: view_.data<bf16>()[place(index)] = bf16(value); break;
+      case DType::f16: view_.data<std::uint16_t>()[place(index)] = float_to_half(value); break;
+      default: view_.data<float>()[place(index)] = value;
     }
   }
   TestTensor& fill(Random& random, float low = -1, float high = 1) {
@@ -87,6 +98,11 @@ class TestTensor {
     std::vector<float> values(static_cast<std::size_t>(elements()));
     for (std::int64_t i = 0; i < elements(); ++i) values[static_cast<std::size_t>(i)] = (*this)[i];
     return values;
+  }
+
+  /// All of the memory, what lies around the rows included.
+  [[nodiscard]] std::span<std::byte> memory() const {
+    return {static_cast<std::byte*>(buffer_.data()), buffer_.bytes()};
   }
 
   /// Whether nothing was written around the rows.

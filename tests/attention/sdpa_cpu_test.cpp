@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "attention/reference.hpp"
 #include "backend/kernel_sets.hpp"
 #include "expect_error.hpp"
 
@@ -13,79 +14,11 @@ namespace {
 
 using testing::HasSubstr;
 
-/// One row of attention in double precision, and how far float32 arithmetic may be from it.
-struct Row {
-  std::vector<double> values;
-  std::vector<double> tolerances;
-};
-
-/// softmax(q k^T / sqrt(d)) v of one query of one head; `key_rows` lists the rows of k and v that it sees.
-///
-/// A score is a float32 sum, off by what its length allows; that turns each probability by as much, relatively, and
-/// so the result by twice that part of sum p |v|. The sums of p and p v add their own roundings. With bf16 each
-/// probability is rounded before it meets its value, and the result once more.
-Row attend(const TestTensor& q, std::int64_t query, const TestTensor& k, const TestTensor& v,
-           const std::vector<std::int64_t>& key_rows, std::int64_t head, std::int64_t d) {
-  const std::int64_t width = q.view().dim(1);
-  const double scale = 1 / std::sqrt(static_cast<double>(d));
-  std::vector<double> scores;
-  double most = -HUGE_VAL;
-  double most_magnitude = 0;
-  for (const std::int64_t key : key_rows) {
-    double dot = 0;
-    double magnitude = 0;
-    for (std::int64_t i = 0; i < d; ++i) {
-      const double product = static_cast<double>(q[query * width + head * d + i]) * k[key * width + head * d + i];
-      dot += product;
-      magnitude += std::abs(product);
-    }
-    scores.push_back(dot * scale);
-    most = std::max(most, scores.back());
-    most_magnitude = std::max(most_magnitude, magnitude * scale);
-  }
-  double total = 0;
-  for (double& score : scores) total += score = std::exp(score - most);
-  const double score_error = rounding_of_sum(d + 4) * most_magnitude;
-  const bool narrow = q.view().dtype() == DType::bf16;
-  Row row;
-  for (std::int64_t i = 0; i < d; ++i) {
-    double value = 0;
-    double magnitude = 0;
-    for (std::size_t n = 0; n < key_rows.size(); ++n) {
-      const double part = scores[n] / total * v[key_rows[n] * width + head * d + i];
-      value += part;
-      magnitude += std::abs(part);
-    }
-    const double relative =
-        2 * score_error + 2 * rounding_of_sum(static_cast<std::int64_t>(key_rows.size())) + (narrow ? kUnitBf16 : 0);
-    row.values.push_back(value);
-    row.tolerances.push_back(relative * magnitude + (narrow ? kUnitBf16 * std::abs(value) : 0));
-  }
-  return row;
-}
-
-std::vector<std::int64_t> counted(std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> rows;
-  for (std::int64_t i = 0; i < count; ++i) rows.push_back(first + i);
-  return rows;
-}
-
 /// Expects the rows of `out` to be those of attention over `key_rows`.
 void expect_attention(const TestTensor& out, std::int64_t first_query, std::int64_t queries, const TestTensor& q,
                       const TestTensor& k, const TestTensor& v, const std::vector<std::int64_t>& key_rows, int heads,
                       const std::string& what) {
-  const std::int64_t width = q.view().dim(1);
-  const std::int64_t d = width / heads;
-  for (std::int64_t query = first_query; query < first_query + queries; ++query) {
-    for (std::int64_t head = 0; head < heads; ++head) {
-      const Row row = attend(q, query, k, v, key_rows, head, d);
-      std::vector<float> got;
-      for (std::int64_t i = 0; i < d; ++i) got.push_back(out[query * width + head * d + i]);
-      expect_close(
-          got, row.values, [&](std::int64_t i) { return row.tolerances[static_cast<std::size_t>(i)]; },
-          message(what, ", query ", query, ", head ", head));
-    }
-  }
+  (void)test::expect_attention(out, first_query, queries, AttentionReference(q, k, v, heads), key_rows, what);
 }
 
 class Sdpa : public KernelSets {

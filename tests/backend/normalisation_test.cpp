@@ -10,37 +10,6 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Normalised {
-  std::vector<double> values;
-  std::vector<double> tolerances;
-};
-
-/// Rows to mean 0 and variance 1, before weight and bias. The mean is a float32 sum, which is off by a part of the
-/// rows' magnitude, and so are the centred values; the variance is one of their squares.
-Normalised normalise(const TestTensor& x, double epsilon) {
-  const std::int64_t width = x.view().dim(1);
-  Normalised result;
-  for (std::int64_t row = 0; row < x.view().dim(0); ++row) {
-    double mean = 0;
-    double magnitude = 0;
-    for (std::int64_t i = 0; i < width; ++i) {
-      mean += x[row * width + i];
-      magnitude += std::abs(x[row * width + i]);
-    }
-    mean /= static_cast<double>(width);
-    magnitude /= static_cast<double>(width);
-    double variance = 0;
-    for (std::int64_t i = 0; i < width; ++i) variance += std::pow(x[row * width + i] - mean, 2);
-    const double inverse = 1 / std::sqrt(variance / static_cast<double>(width) + epsilon);
-    for (std::int64_t i = 0; i < width; ++i) {
-      const double value = (x[row * width + i] - mean) * inverse;
-      result.values.push_back(value);
-      result.tolerances.push_back(rounding_of_sum(width) * (magnitude * inverse + std::abs(value)));
-    }
-  }
-  return result;
-}
-
 class Normalising : public KernelSets {};
 
 TEST_P(Normalising, LayerNormIsThatOfOddWidthsAndOffsets) {
@@ -55,18 +24,8 @@ TEST_P(Normalising, LayerNormIsThatOfOddWidthsAndOffsets) {
           const std::vector<float> bias = random_values(random, width);
           const TestTensor y(y_type, {rows, width}, 6);
           backend.layer_norm(x, {.weight = buffer_of(weight), .bias = buffer_of(bias), .epsilon = 1e-5F}, y);
-          Normalised expected = normalise(x, 1e-5);
-          for (std::size_t i = 0; i < expected.values.size(); ++i) {
-            const std::size_t c = i % static_cast<std::size_t>(width);
-            expected.values[i] = expected.values[i] * weight[c] + bias[c];
-            expected.tolerances[i] = expected.tolerances[i] * std::abs(weight[c]) +
-                                     (y_type == DType::bf16 ? kUnitBf16 : 2 * kUnit) * std::abs(expected.values[i]) +
-                                     2 * kUnit * std::abs(bias[c]);
-          }
-          expect_close(
-              y, expected.values, [&](std::int64_t i) { return expected.tolerances[static_cast<std::size_t>(i)]; },
-              message("width ", width, " offset ", offset, " ", name_of(y_type)));
-          EXPECT_TRUE(y.intact());
+          expect_sums(y, layer_norm_reference(x, weight, bias, 1e-5, y_type),
+                      message("width ", width, " offset ", offset, " ", name_of(y_type)));
         }
       }
     }
@@ -109,23 +68,7 @@ TEST_P(Normalising, ModulateScalesShiftsAndGatesTheNormalised) {
     modulation.fill(random);
     const TestTensor y(DType::f32, {kRows, width}, 6);
     backend.modulate(x, modulation, y);
-    Normalised expected = normalise(x, 1e-6);
-    for (std::int64_t i = 0; i < kRows * width; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const std::int64_t start = i / width * 3 * width + i % width;
-      const double shift = modulation[start];
-      const double scale = modulation[start + width];
-      const double gate = modulation[start + 2 * width];
-      const double inner = expected.values[at] * (1 + scale);
-      expected.tolerances[at] =
-          std::abs(gate) * (expected.tolerances[at] * (1 + scale) + 4 * kUnit * (std::abs(inner) + std::abs(shift))) +
-          2 * kUnit * std::abs(x[i]);
-      expected.values[at] = x[i] + gate * (inner + shift);
-    }
-    expect_close(
-        y, expected.values, [&](std::int64_t i) { return expected.tolerances[static_cast<std::size_t>(i)]; },
-        message("width ", width));
-    EXPECT_TRUE(y.intact());
+    expect_sums(y, modulate_reference(x, modulation), message("width ", width));
   }
 }
 

@@ -76,6 +76,7 @@ std::uint64_t FlashInferAttention::signature() const {
   const auto add = [&hash](const CaptureSignature& signature) {
     for (const std::int64_t value : signature.baked) hash = hash * 0x100000001b3U ^ static_cast<std::uint64_t>(value);
   };
+  if (gather_numbers_) hash = hash * 31 + reinterpret_cast<std::uintptr_t>(gather_numbers_->data());
   if (fa3_) add(fa3_->signature());
   if (fa2_) add(fa2_->signature());
   return hash;
@@ -101,8 +102,12 @@ void FlashInferAttention::run_gathered(const Tensor& k, const Tensor& v, const T
                                        const Tensor& out) {
   const std::int64_t width = k.dim(1);
   const std::int64_t elements = gathered_tokens_ * width;
-  auto* const rows =
-      static_cast<float*>(gathered_.at_least(backend_, 2 * static_cast<std::size_t>(elements) * sizeof(float)));
+  const std::size_t bytes = 2 * static_cast<std::size_t>(elements) * sizeof(float);
+  if (gathered_.bytes() < bytes) {
+    gathered_ = Buffer();
+    gathered_ = backend_.allocate(bytes + bytes / 4);
+  }
+  auto* const rows = static_cast<float*>(gathered_.data());
   const auto gather = [&](const Tensor& plane, float* target) {
     gather_pages(plane.data<float>(), plane.row_stride(), gather_numbers_->data(), page_size_, gathered_tokens_, width,
                  target, backend_.stream());

@@ -36,7 +36,7 @@ class FlashInferAttention final : public CudaAttention {
   std::int64_t pages_ = 0;                       ///< it has room for
   std::int64_t page_size_ = 0;
   std::int64_t gathered_tokens_ = 0;
-  Workspace gathered_;
+  Buffer gathered_;  ///< no recording outlives a change of the number of tokens, so it may move
   VisibleRange range_;
 };
 

@@ -187,8 +187,8 @@ void launch(const HopperAttention& call, cudaStream_t stream) {
   }
 }
 
-using ForManyKeys = Tuning<2, 6, 2, 1, 0, false>;  ///< pairs of blocks share what they copy
-using ForFewKeys = Tuning<1, 6, 2, 1, 0, false>;
+using ForManyKeys = Tuning<2, 6, 32, false, false, 0>;  ///< pairs of blocks share what they copy
+using ForFewKeys = Tuning<1, 6, 32, false, false, 0>;
 /// Below this, starting a pair together costs more than sharing gains.
 inline constexpr std::int64_t kManyKeys = 4096;
 

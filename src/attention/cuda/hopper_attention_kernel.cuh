@@ -18,20 +18,18 @@ inline constexpr int kWarpgroupBytes = kTileBytes / 2;
 /// What is chosen by measuring.
 ///   cluster_size          blocks that share the copies of keys and values: 1 or 2
 ///   stage_count           tiles of keys, and of values, in flight
-///   chunk_count           parts of a key tile between whose exponentials products are issued: 1, 2 or 4
-///   score_chunk_count     with how many of the chunks the next tile's scores are issued: 1, 2 or 4
+///   batch_size            exponentials of a thread that are started before their results are used: 8 to 64
+///   start_early           the first batch, under the products of the tile before
+///   take_turns            the warpgroups issue products in turn
 ///   polynomial_share      of 16 exponentials, how many are polynomials
-///   hold_queries          in registers rather than in shared memory
-template <int cluster_size, int stage_count, int chunk_count, int score_chunk_count, int polynomial_share,
-          bool hold_queries>
+template <int cluster_size, int stage_count, int batch_size, bool start_early, bool take_turns, int polynomial_share>
 struct Tuning {
   static constexpr int cluster = cluster_size;
   static constexpr int stages = stage_count;
-  static constexpr int chunks = chunk_count;
-  static constexpr int score_chunks = score_chunk_count;
+  static constexpr int batch = batch_size;
+  static constexpr bool early = start_early;
+  static constexpr bool turns = take_turns;
   static constexpr int polynomial = polynomial_share;
-  static constexpr bool queries_in_registers = hold_queries;
-  static_assert(score_chunks <= chunks);
 };
 
 /// The sizes of one launch: blocks (query tiles, rounded up to whole clusters; heads; groups * splits).
@@ -98,22 +96,30 @@ struct Stage {
 
 __device__ __forceinline__ float exp2_unit(float x) {
   float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// 2^x by adding and multiplying alone, relative error 2.7e-6 from 2^-126 on; less gives 2^-126, more than 2^127 that.
+/// 2^x by adding and multiplying alone, from 2^-126 to 2^127; what is outside gives these. Relative error 7.3e-5 for
+/// bfloat16, 2.7e-6 for float16: far below their rounding.
+template <typename Element>
 __device__ __forceinline__ float exp2_polynomial(float x) {
   float bounded;
   asm("max.NaN.f32 %0, %1, 0fC2FC0000;" : "=f"(bounded) : "f"(x));
   asm("min.NaN.f32 %0, %0, 0f42FE0000;" : "+f"(bounded));
   const float shifted = bounded + 12582912.0F;  // the integer part ends up in the low bits
   const float fraction = bounded - (shifted - 12582912.0F);
-  float y = 9.570102207362652e-3F;
-  y = fmaf(y, fraction, 5.591785907745361e-2F);
-  y = fmaf(y, fraction, 2.40247443318367e-1F);
-  y = fmaf(y, fraction, 6.931217908859253e-1F);
-  y = fmaf(y, fraction, 9.999992847442627e-1F);
+  float y;
+  if constexpr (std::is_same_v<Element, __nv_bfloat16>) {
+    y = fmaf(0.0551716685295105F, fraction, 0.2426111251115799F);
+    y = fmaf(y, fraction, 0.6932609677314758F);
+    y = fmaf(y, fraction, 0.9999280571937561F);
+  } else {
+    y = fmaf(9.570102207362652e-3F, fraction, 5.591785907745361e-2F);
+    y = fmaf(y, fraction, 2.40247443318367e-1F);
+    y = fmaf(y, fraction, 6.931217908859253e-1F);
+    y = fmaf(y, fraction, 9.999992847442627e-1F);
+  }
   return __int_as_float(__float_as_int(y) + (__float_as_int(shifted) << 23));
 }
 
@@ -152,16 +158,16 @@ __device__ __forceinline__ void copy_tiles(std::uint32_t memory, const CUtensorM
 /// One warpgroup's 64 queries. A thread has rows r and r + 8, r = 16 * warp + lane / 4, and of every 8 columns the two
 /// at 2 * (lane % 4): element 4 i + 2 (row is r + 8) + (column is odd) of an array belongs to columns 8 i ...
 ///
-/// Products are issued in groups, for each chunk of a tile: a part of the next tile's scores (with the first
-/// `score_chunks` chunks), then this chunk's weights times values. They are waited for as late as possible: the weights
-/// of a chunk when its registers are needed a tile later, the scores when their tile begins.
+/// Products are issued a tile ahead: the next tile's scores, then this tile's weights times values. They are waited for
+/// as late as possible: the weights when their registers are needed a tile later, the scores when their tile begins.
+///
+/// The unit for exponentials takes long to answer and two warps share it: a warp keeps it busy only when many
+/// exponentials are under way. The assembler would use each result two exponentials later, so batches are kept apart.
 template <typename Element, typename Tuned>
 struct QueryRows {
-  static constexpr int kChunks = Tuned::chunks;
-  static constexpr int kChunkScores = 64 / kChunks;   ///< of a thread
-  static constexpr int kChunkWeights = 32 / kChunks;  ///< registers of a thread, two weights each
+  static constexpr int kBatch = Tuned::batch;
   static constexpr float kScale = 0.125F * 1.44269504088896340736F;
-  /// What a thread's weights of a chunk may sum up to: far from the type's largest number.
+  /// What a thread's weights of a tile may sum up to: far from the type's largest number.
   static constexpr float kLimit = std::is_same_v<Element, __nv_bfloat16> ? 1073741824.0F : 16384.0F;
   using At = Layout<Tuned::stages>;
 
@@ -169,12 +175,12 @@ struct QueryRows {
   std::uint32_t weights[32];
   float shift[2];         ///< minus the maximum, in base 2
   float sum[2] = {0, 0};  ///< of this thread's columns
-  std::uint32_t queries[Tuned::queries_in_registers ? 16 : 1];
   std::uint32_t memory;
   int warpgroup;
   int lane;
   Stage<Tuned::stages> stage;  ///< of the tile that step() works on
   int last_index = 0;          ///< of the tile before
+  int valid_in_first;
 
   __device__ __forceinline__ void release(std::uint32_t empty, int index) const {
     if (lane < Tuned::cluster) {
@@ -182,34 +188,24 @@ struct QueryRows {
     }
   }
 
-  __device__ __forceinline__ void load_queries() {
-    barrier_wait(memory + At::kQueriesFull, 0);
-    if constexpr (Tuned::queries_in_registers) {
-      const int row = warpgroup * 64 + (threadIdx.x % 128) / 32 * 16 + lane % 16;
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        const int chunk = (2 * k + lane / 16) ^ (row % 8);
-        std::uint32_t four[4];
-        load_matrices(four, memory + At::kQueries + row * kRowBytes + chunk * 16);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          queries[4 * k + i] = four[i];
-        }
-      }
-    }
-  }
-
-  /// Issues columns 16 k to 16 k + 16 times `steps` of q k^T for the tile at `index`.
-  template <int first, int steps>
+  /// Issues q k^T for the tile at `index`.
   __device__ __forceinline__ void issue_scores(float (&scores)[64], int index) {
     const std::uint64_t keys = tile_descriptor(memory + At::kKeys + index * kTileBytes);
     const std::uint64_t rows = tile_descriptor(memory + At::kQueries + warpgroup * kWarpgroupBytes);
+    product_fence();
 #pragma unroll
-    for (int k = first; k < first + steps; ++k) {
-      if constexpr (Tuned::queries_in_registers) {
-        multiply_64x128<Element>(scores, queries + 4 * k, keys + 2 * k, k == 0 ? 0 : 1);
-      } else {
-        multiply_64x128<Element>(scores, rows + 2 * k, keys + 2 * k, k == 0 ? 0 : 1);
+    for (int k = 0; k < 4; ++k) {
+      multiply_64x128<Element>(scores, rows + 2 * k, keys + 2 * k, k == 0 ? 0 : 1);
+    }
+    product_commit();
+  }
+
+  __device__ __forceinline__ void hide(float (&scores)[64], int valid) const {
+    if (valid < kKeyTile) {
+#pragma unroll
+      for (int i = 0; i < 64; ++i) {
+        const int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        scores[i] = column < valid ? scores[i] : -INFINITY;
       }
     }
   }
@@ -220,15 +216,9 @@ struct QueryRows {
     for (int i = 0; i < 64; ++i) {
       pin(scores[i]);
     }
-    if (valid < kKeyTile) {
-#pragma unroll
-      for (int i = 0; i < 64; ++i) {
-        const int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-        scores[i] = column < valid ? scores[i] : -INFINITY;
-      }
-    }
+    hide(scores, valid);
     float largest[2];
-    row_maximum<0, 64>(scores, largest);
+    row_maximum(scores, largest);
     shift[0] = -largest[0] * kScale;
     shift[1] = -largest[1] * kScale;
 #pragma unroll
@@ -237,11 +227,10 @@ struct QueryRows {
     }
   }
 
-  template <int first, int count>
   __device__ __forceinline__ static void row_maximum(const float (&scores)[64], float (&largest)[2]) {
     largest[0] = largest[1] = -INFINITY;
 #pragma unroll
-    for (int i = first; i < first + count; ++i) {
+    for (int i = 0; i < 64; ++i) {
       largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], scores[i]);
     }
 #pragma unroll
@@ -251,38 +240,69 @@ struct QueryRows {
     }
   }
 
-  /// Weights of one chunk from its scores, and their sums.
-  template <int chunk, bool exact>
-  __device__ __forceinline__ void exponentials(const float (&scores)[64], float (&chunk_sum)[2]) {
-    constexpr int kFirst = chunk * kChunkScores;
-    float parts[4];
+  /// Starts one batch of exponentials, which take the place of the scores.
+  template <int batch, bool exact>
+  __device__ __forceinline__ void start(float (&scores)[64]) const {
 #pragma unroll
-    for (int i = 0; i < kChunkScores; i += 2) {
-      float pair[2];
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const float x = fmaf(scores[kFirst + i + e], kScale, shift[i / 2 % 2]);
-        const bool by_polynomial = !exact && (i + e) * Tuned::polynomial % 16 < Tuned::polynomial;
-        pair[e] = by_polynomial ? exp2_polynomial(x) : exp2_unit(x);
-        float& part = parts[i / 2 % 2 * 2 + e];
-        part = i < 4 ? pair[e] : part + pair[e];
-      }
-      weights[(kFirst + i) / 2] = pack<Element>(pair[0], pair[1]);
+    for (int i = batch * kBatch; i < (batch + 1) * kBatch; ++i) {
+      const float x = fmaf(scores[i], kScale, shift[i / 2 % 2]);
+      const bool by_polynomial = !exact && i * Tuned::polynomial % 16 < Tuned::polynomial;
+      scores[i] = by_polynomial ? exp2_polynomial<Element>(x) : exp2_unit(x);
     }
-    chunk_sum[0] = parts[0] + parts[1];
-    chunk_sum[1] = parts[2] + parts[3];
   }
 
-  /// Some weight is too large (or no number): takes the chunk's maximum into account.
-  template <int chunk>
-  __device__ __forceinline__ void raise(const float (&scores)[64], float (&chunk_sum)[2]) {
+  /// Makes weights of a batch, adds them up.
+  template <int batch>
+  __device__ __forceinline__ void finish(const float (&powers)[64], float (&parts)[4], std::uint32_t& bits) {
+#pragma unroll
+    for (int i = batch * kBatch; i < (batch + 1) * kBatch; i += 2) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& part = parts[i / 2 % 2 * 2 + e];
+        part = i < 4 ? powers[i + e] : part + powers[i + e];
+      }
+      weights[i / 2] = pack<Element>(powers[i], powers[i + 1]);
+      bits |= weights[i / 2];
+    }
+    if constexpr ((batch + 1) * kBatch < 64) {
+#pragma unroll
+      for (float& part : parts) {
+        pin(part);
+      }
+    }
+  }
+
+  /// Every batch but the first, which is under way, each before the results of the one before are used.
+  template <int batch, bool exact>
+  __device__ __forceinline__ void go_on(float (&scores)[64], float (&parts)[4], std::uint32_t& bits) {
+    if constexpr (batch * kBatch < 64) {
+      start<batch, exact>(scores);
+      finish<batch - 1>(scores, parts, bits);
+      if constexpr (!exact) {
+        keep_apart(bits);  // signs of weights: never all set
+      }
+      go_on<batch + 1, exact>(scores, parts, bits);
+    } else {
+      finish<batch - 1>(scores, parts, bits);
+    }
+  }
+
+  /// Some weight is too large (or no number): takes the maximum of the tile, whose scores are computed again, into
+  /// account.
+  __device__ __forceinline__ void raise(float (&scores)[64], float (&parts)[4], int valid) {
+    issue_scores(scores, stage.index);
     product_wait<0>();
+#pragma unroll
+    for (int i = 0; i < 64; ++i) {
+      pin(scores[i]);
+    }
+    hide(scores, valid);
 #pragma unroll
     for (float& value : out) {
       pin(value);
     }
     float largest[2];
-    row_maximum<chunk * kChunkScores, kChunkScores>(scores, largest);
+    row_maximum(scores, largest);
     float factor[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -295,99 +315,90 @@ struct QueryRows {
     for (int i = 0; i < 32; ++i) {
       out[i] *= factor[i / 2 % 2];
     }
-    exponentials<chunk, true>(scores, chunk_sum);
+    std::uint32_t bits = 0;
+    start<0, true>(scores);
+    go_on<1, true>(scores, parts, bits);
   }
 
-  /// Groups issued after the ones that a chunk needs: the same chunk's of the tile before, whose weights it overwrites,
-  /// and for the first chunk the scores.
-  __host__ __device__ static constexpr int allowed_pending(bool has_next, int chunk) {
-    int after_weights = 0;
-    for (int c = chunk + 1; c < kChunks; ++c) {
-      after_weights += c < Tuned::score_chunks ? 2 : 1;
+  /// The turn to issue products goes back and forth between the warpgroups.
+  __device__ __forceinline__ void take_turn() const {
+    if constexpr (Tuned::turns) {
+      asm volatile("bar.sync %0, 256;" ::"r"(3 + warpgroup) : "memory");
     }
-    for (int c = 0; c < chunk; ++c) {
-      after_weights += has_next && c < Tuned::score_chunks ? 2 : 1;
-    }
-    const int own = has_next && chunk < Tuned::score_chunks ? 1 : 0;
-    const int after_scores = kChunks - Tuned::score_chunks + 1;
-    return own + (chunk == 0 && after_scores < after_weights ? after_scores : after_weights);
   }
-
-  template <bool has_next, int chunk>
-  __device__ __forceinline__ void chunk_step(float (&scores)[64], float (&next)[64], bool is_first) {
-    if constexpr (has_next && chunk < Tuned::score_chunks) {
-      const Stage<Tuned::stages> following = stage.next();
-      if constexpr (chunk == 0) {
-        barrier_wait(memory + At::kKeysFull + following.index * 8, following.parity);
-      }
-      product_fence();
-      issue_scores<chunk * 4 / Tuned::score_chunks, 4 / Tuned::score_chunks>(next, following.index);
-      product_commit();
+  __device__ __forceinline__ void pass_turn() const {
+    if constexpr (Tuned::turns) {
+      asm volatile("bar.arrive %0, 256;" ::"r"(4 - warpgroup) : "memory");
     }
-    constexpr int kPending = allowed_pending(has_next, chunk);
-    product_wait<kPending>();
-    if constexpr (chunk == 0) {
-      release(At::kKeysEmpty, stage.index);
-    }
-    if constexpr (chunk == kChunks - 1) {
-      if (!is_first) {
-        release(At::kValuesEmpty, last_index);
-      }
-    }
-#pragma unroll
-    for (int i = chunk * kChunkScores; i < (chunk + 1) * kChunkScores; ++i) {
-      pin(scores[i]);
-    }
-    float chunk_sum[2];
-    exponentials<chunk, false>(scores, chunk_sum);
-    if (__any_sync(0xFFFFFFFF, !(chunk_sum[0] <= kLimit && chunk_sum[1] <= kLimit))) {
-      raise<chunk>(scores, chunk_sum);
-    }
-    sum[0] += chunk_sum[0];
-    sum[1] += chunk_sum[1];
-
-    if constexpr (chunk == 0) {
-      barrier_wait(memory + At::kValuesFull + stage.index * 8, stage.parity);
-    }
-    const std::uint64_t values = tile_descriptor(memory + At::kValues + stage.index * kTileBytes);
-#pragma unroll
-    for (int i = chunk * kChunkWeights; i < (chunk + 1) * kChunkWeights; ++i) {
-      pin(weights[i]);
-    }
-    product_fence();
-#pragma unroll
-    for (int k = chunk * 8 / kChunks; k < (chunk + 1) * 8 / kChunks; ++k) {
-      multiply_64x64<Element>(out, weights + 4 * k, values + k * (16 * kRowBytes >> 4), 1);
-    }
-    product_commit();
   }
 
   /// One tile, whose scores are on their way; sends for those of the next.
   template <bool has_next>
   __device__ __forceinline__ void step(float (&scores)[64], float (&next)[64], bool is_first) {
-    chunk_step<has_next, 0>(scores, next, is_first);
-    if constexpr (kChunks > 1) {
-      chunk_step<has_next, 1>(scores, next, is_first);
+    if constexpr (has_next) {
+      const Stage<Tuned::stages> following = stage.next();
+      barrier_wait(memory + At::kKeysFull + following.index * 8, following.parity);
+      issue_scores(next, following.index);
     }
-    if constexpr (kChunks > 2) {
-      chunk_step<has_next, 2>(scores, next, is_first);
-      chunk_step<has_next, 3>(scores, next, is_first);
+    if (!is_first) {
+      pass_turn();
     }
+    constexpr int kNext = has_next ? 1 : 0;  // groups of products
+    product_wait<kNext + (Tuned::early ? 1 : 0)>();
+#pragma unroll
+    for (int i = 0; i < 64; ++i) {
+      pin(scores[i]);
+    }
+    float parts[4];
+    std::uint32_t bits = 0;
+    start<0, false>(scores);
+    if constexpr (kBatch < 64) {
+      keep_apart(__float_as_uint(scores[0]));
+    }
+    if constexpr (Tuned::early) {
+      product_wait<kNext>();
+    }
+    if (!is_first) {
+      release(At::kValuesEmpty, last_index);
+    }
+    go_on<1, false>(scores, parts, bits);
+    if (__any_sync(0xFFFFFFFF, !(parts[0] + parts[1] <= kLimit && parts[2] + parts[3] <= kLimit))) {
+      raise(scores, parts, is_first ? valid_in_first : kKeyTile);
+    }
+    release(At::kKeysEmpty, stage.index);
+    sum[0] += parts[0] + parts[1];
+    sum[1] += parts[2] + parts[3];
+
+    barrier_wait(memory + At::kValuesFull + stage.index * 8, stage.parity);
+    const std::uint64_t values = tile_descriptor(memory + At::kValues + stage.index * kTileBytes);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      pin(weights[i]);
+    }
+    take_turn();
+    product_fence();
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+      multiply_64x64<Element>(out, weights + 4 * k, values + k * (16 * kRowBytes >> 4), 1);
+    }
+    product_commit();
     last_index = stage.index;
     stage = stage.next();
   }
 
   /// All tiles: leaves sums over all keys, not divided, in `out` and sums of the whole row in `sum`.
   __device__ __forceinline__ void attend(const KeyTiles& tiles) {
-    load_queries();
+    barrier_wait(memory + At::kQueriesFull, 0);
     float even[64];
     float odd[64];
     barrier_wait(memory + At::kKeysFull, 0);
-    product_fence();
-    issue_scores<0, 4>(even, 0);
-    product_commit();
+    issue_scores(even, 0);
     product_wait<0>();
-    begin(even, tiles.valid_in_last);
+    valid_in_first = tiles.valid_in_last;
+    begin(even, valid_in_first);
+    if (warpgroup == 1) {
+      pass_turn();
+    }
     int n = 0;
     for (; n + 2 < tiles.count; n += 2) {
       step<true>(even, odd, n == 0);
@@ -398,6 +409,9 @@ struct QueryRows {
       step<false>(odd, even, false);
     } else {
       step<false>(even, odd, n == 0);
+    }
+    if (warpgroup == 0) {
+      pass_turn();
     }
     product_wait<0>();
 #pragma unroll

@@ -33,10 +33,13 @@ Convolutions::Convolutions() {
   cudnn_ = std::make_unique<CudnnConvolution>(library);
 }
 
-const CudnnConvolutionPlan* Convolutions::plan(const Tensor& x, const Convolution& convolution, Activation activation) {
+const CudnnConvolutionPlan* Convolutions::plan(const Tensor& x, const Convolution& convolution, Activation activation,
+                                               const Tensor& y) {
   const CudaMatrix& weights = weights_of(convolution);
   const auto epilogue = epilogue_of(activation, !convolution.product.bias.empty());
-  const bool plain = weights.stride() == weights.in() && weights.dtype() == DType::f32 && x.contiguous();
+  const bool plain = weights.stride() == weights.in() && weights.dtype() == DType::f32 && x.contiguous() &&
+                     reinterpret_cast<std::uintptr_t>(x.raw()) % 16 == 0 &&
+                     reinterpret_cast<std::uintptr_t>(y.raw()) % 16 == 0;
   if (!cudnn_ || !epilogue || !plain) return nullptr;
   return cudnn_->prepare(
       {.height = x.dim(0),

@@ -20,8 +20,8 @@ class Convolutions {
   [[nodiscard]] const std::string& description() const noexcept { return description_; }
 
   /// The plan for a convolution of contiguous float32 images; null: take another way.
-  [[nodiscard]] const CudnnConvolutionPlan* plan(const Tensor& x, const Convolution& convolution,
-                                                 Activation activation);
+  [[nodiscard]] const CudnnConvolutionPlan* plan(const Tensor& x, const Convolution& convolution, Activation activation,
+                                                 const Tensor& y);
   void run(const CudnnConvolutionPlan& plan, const Tensor& x, const Convolution& convolution, const Tensor& y,
            void* workspace, cudaStream_t stream);
 

@@ -55,7 +55,8 @@ CudaBackend::CudaBackend(int device) : device_(device) {
   make_current();
   main_ = make_stream();
   side_ = make_stream();
-  copies_ = make_stream();
+  sending_ = make_stream();
+  receiving_ = make_stream();
   current_ = main_;
   forked_ = make_event();
   joined_ = make_event();
@@ -71,7 +72,13 @@ CudaBackend::~CudaBackend() {
   products_.reset();
   scratch_.clear();
   for (cudaEvent_t event : {forked_, joined_}) (void)cudaEventDestroy(event);
-  for (cudaStream_t stream : {main_, side_, copies_}) (void)cudaStreamDestroy(stream);
+  for (cudaStream_t stream : {main_, side_, sending_, receiving_}) (void)cudaStreamDestroy(stream);
+}
+
+std::unique_lock<std::recursive_mutex> CudaBackend::lock() const {
+  std::unique_lock guard(mutex_);
+  make_current();
+  return guard;
 }
 
 void CudaBackend::make_current() const { check_cuda(cudaSetDevice(device_), "choosing the GPU"); }
@@ -86,7 +93,6 @@ bool CudaBackend::supports(DType dtype) const noexcept {
 
 Buffer CudaBackend::allocate(std::size_t bytes) {
   const auto guard = lock();
-  make_current();
   return allocate_device(bytes, device_, main_);
 }
 
@@ -110,14 +116,15 @@ void CudaBackend::download(const Tensor& source, std::span<std::byte> target) {
 
 GrowingMemoryMaker CudaBackend::growing_memory() {
   return [this] {
-    make_current();
-    return make_growing_memory(device_, main_);
+    const auto guard = lock();
+    return make_growing_memory(*this, main_);
   };
 }
 
 Backend::Overhead CudaBackend::overhead(std::int64_t pixels, DType dtype) const {
   // Measured on an H200 with CUDA 13.0 and cuDNN 9.19 (docs/benchmarks.md): the context with this program's kernels and
-  // those libraries; for a product's sums and staged weights; cuDNN's exact float32 convolutions take 640 bytes a pixel.
+  // those libraries; for a product's sums and staged weights; cuDNN's exact float32 convolutions take 640 bytes a
+  // pixel.
   constexpr std::size_t kContext = std::size_t{610} << 20;
   constexpr std::size_t kFixed = std::size_t{72} << 20;
   const std::size_t convolutions = static_cast<std::size_t>(pixels) * (dtype == DType::f32 ? 640 : 64);
@@ -125,8 +132,8 @@ Backend::Overhead CudaBackend::overhead(std::int64_t pixels, DType dtype) const 
 }
 
 std::unique_ptr<Transfer> CudaBackend::make_transfer(std::size_t in_bytes, std::size_t out_bytes) {
-  make_current();
-  return std::make_unique<CudaTransfer>(*this, copies_, in_bytes, out_bytes);
+  const auto guard = lock();
+  return std::make_unique<CudaTransfer>(*this, sending_, receiving_, in_bytes, out_bytes);
 }
 
 void* CudaBackend::scratch(std::size_t bytes) {
@@ -142,22 +149,25 @@ void CudaBackend::beside(const std::function<void()>& first, const std::function
   check(current_ == main_, "work beside work that is beside other work");
   check_cuda(cudaEventRecord(forked_, main_), "forking");
   check_cuda(cudaStreamWaitEvent(side_, forked_, 0), "forking");
-  current_ = side_;
-  try {
-    first();
-  } catch (...) {
+  const auto join = [this] {
     current_ = main_;
+    check_cuda(cudaEventRecord(joined_, side_), "joining");
+    check_cuda(cudaStreamWaitEvent(main_, joined_, 0), "joining");
+  };
+  try {
+    current_ = side_;
+    first();
+    current_ = main_;
+    second();
+  } catch (...) {
+    join();
     throw;
   }
-  current_ = main_;
-  second();
-  check_cuda(cudaEventRecord(joined_, side_), "joining");
-  check_cuda(cudaStreamWaitEvent(main_, joined_, 0), "joining");
+  join();
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work) {
   const auto guard = lock();
-  make_current();
   return CudaRecording::of(main_, work);
 }
 
@@ -168,17 +178,13 @@ void CudaBackend::replay(const Recording& recording) {
   own->launch(current_);
 }
 
-std::unique_ptr<StageClock> CudaBackend::make_clock() {
-  make_current();
-  return std::make_unique<CudaClock>(*this);
-}
+std::unique_ptr<StageClock> CudaBackend::make_clock() { return std::make_unique<CudaClock>(*this); }
 
 // ---- Weights -------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<const Matrix> CudaBackend::pack(std::span<const float> weights, std::int64_t out, std::int64_t in,
                                                 Precision precision) {
   const auto guard = lock();
-  make_current();
   check(out >= 0 && in >= 0 && weights.size() == static_cast<std::size_t>(out * in), "weights of ", weights.size(),
         " elements for ", out, "x", in);
   check(supports(storage_of(precision)), "weights of ", name_of(storage_of(precision)), " on this GPU");

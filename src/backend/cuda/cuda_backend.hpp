@@ -28,7 +28,8 @@ class CudaBackend final : public Backend {
   ~CudaBackend() override;
 
   /// Held by every operation, and by whoever launches on stream() himself, to keep what belongs together together.
-  [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() const { return std::unique_lock(mutex_); }
+  /// The GPU is then the calling thread's current one.
+  [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() const;
   /// Where operations go now: work that must be in order with them goes there too.
   [[nodiscard]] cudaStream_t stream() const noexcept { return current_; }
   /// 10 * major + minor.
@@ -92,8 +93,9 @@ class CudaBackend final : public Backend {
   int compute_capability_ = 0;
   int multiprocessors_ = 0;
   cudaStream_t main_ = nullptr;
-  cudaStream_t side_ = nullptr;  ///< for the first of two works beside each other
-  cudaStream_t copies_ = nullptr;
+  cudaStream_t side_ = nullptr;       ///< for the first of two works beside each other
+  cudaStream_t sending_ = nullptr;    ///< copies to the device
+  cudaStream_t receiving_ = nullptr;  ///< copies from it
   cudaStream_t current_ = nullptr;
   cudaEvent_t forked_ = nullptr;
   cudaEvent_t joined_ = nullptr;

@@ -17,6 +17,12 @@ ImageView image_of(const Tensor& x) {
   return {x.data<float>(), x.dim(0), x.dim(1), x.dim(2), x.row_stride()};
 }
 
+/// Rows of any shape, for operations that look at each element alone.
+ImageView rows_of(const Tensor& x) {
+  check(x.dtype() == DType::f32, "rows of ", name_of(x.dtype()));
+  return {x.data<float>(), x.dim(0), 1, x.row_elements(), x.row_stride()};
+}
+
 bool is_map(const Tensor& y, const Tensor& x) {
   return y.rank() == 2 && y.dim(0) == x.dim(0) && y.dim(1) == x.dim(1) && y.dtype() == DType::f32;
 }
@@ -36,7 +42,7 @@ void CudaBackend::convolve(const Tensor& x, const Convolution& convolution, Acti
             x.dtype() == DType::f32 && y.dtype() == DType::f32,
         "convolve of ", x.shape_text(), " by [", weights->out(), ", ", weights->in(), "] into ", y.shape_text(), " of ",
         name_of(x.dtype()), " and ", name_of(y.dtype()));
-  if (const CudnnConvolutionPlan* plan = convolutions_->plan(x, convolution, activation)) {
+  if (const CudnnConvolutionPlan* plan = convolutions_->plan(x, convolution, activation, y)) {
     void* const workspace = plan->workspace_bytes() > 0 ? scratch(plan->workspace_bytes()) : nullptr;
     convolutions_->run(*plan, x, convolution, y, workspace, current_);
     return;
@@ -67,14 +73,14 @@ void CudaBackend::convolve_as_product(const Tensor& x, const Convolution& convol
 
 void CudaBackend::relu(const Tensor& x) {
   const auto guard = lock();
-  cuda::relu(image_of(x), current_);
+  cuda::relu(rows_of(x), current_);
 }
 
 void CudaBackend::add(const Tensor& x, const Tensor& y) {
   const auto guard = lock();
   check(x.dim(0) == y.dim(0) && x.row_elements() == y.row_elements(), "add of ", x.shape_text(), " to ",
         y.shape_text());
-  cuda::add(image_of(x), image_of(y), current_);
+  cuda::add(rows_of(x), rows_of(y), current_);
 }
 
 void CudaBackend::add_positions(const Tensor& columns, const Tensor& rows, const Tensor& x) {

@@ -221,8 +221,7 @@ void CudaBackend::multiply(const Tensor& x, const Linear& linear, Activation act
                   .y = y.raw(),
                   .y_stride = y.row_stride(),
                   .rows = x.dim(0),
-                  .add = activation == Activation::add_to_target,
-                  .relu = activation == Activation::relu};
+                  .add = activation == Activation::add_to_target};
   if (convert) {
     convert_rows(x.data<float>(), x.row_stride(), memory + aligned_sums, stride, weights.dtype(), x.dim(0), x.dim(1),
                  stride, current_);
@@ -232,7 +231,6 @@ void CudaBackend::multiply(const Tensor& x, const Linear& linear, Activation act
   }
   if (through_memory) {
     product.bias = nullptr;
-    product.relu = false;
     product.add = false;
     product.y = memory;
     product.y_stride = weights.out();
@@ -243,6 +241,8 @@ void CudaBackend::multiply(const Tensor& x, const Linear& linear, Activation act
     add_scaled(sums, scale, bias, y.data<float>(), y.row_stride(), y.dim(0), y.dim(1), current_);
   } else if (through_memory) {
     bias_activation(sums, bias, activation, y.raw(), y.row_stride(), y.dtype(), y.dim(0), y.dim(1), current_);
+  } else if (activation == Activation::relu) {  // cuBLASLt's own would hide NaN
+    cuda::relu({y.data<float>(), y.dim(0), 1, y.dim(1), y.row_stride()}, current_);
   }
 }
 
@@ -285,9 +285,8 @@ SplitHeads describe_heads(std::int64_t rows, std::int64_t frames, const HeadSpli
           .frames = frames,
           .tokens = tokens,
           .specials = target.specials,
-          .epsilon = split.q_norm != nullptr   ? split.q_norm->epsilon
-                     : split.k_norm != nullptr ? split.k_norm->epsilon
-                                               : 0.0F,
+          .q_epsilon = split.q_norm != nullptr ? split.q_norm->epsilon : 0.0F,
+          .k_epsilon = split.k_norm != nullptr ? split.k_norm->epsilon : 0.0F,
           .heads = split.heads,
           .head_dim = split.head_dim,
           .temporal_pairs = temporal.empty() ? 0 : static_cast<int>(temporal.dim(1)),

@@ -18,7 +18,7 @@ __device__ __forceinline__ std::int64_t thread_index() {
 template <Activation kActivation>
 __device__ __forceinline__ float activate(float x) {
   if constexpr (kActivation == Activation::gelu) return 0.5F * x * (1.0F + erff(x * 0.70710678118654752F));
-  if constexpr (kActivation == Activation::relu) return fmaxf(x, 0.0F);
+  if constexpr (kActivation == Activation::relu) return rectified(x);
   return x;
 }
 

@@ -342,7 +342,7 @@ struct HeadRows {
     const int kind = column / kHeadDim / heads.heads;  // q, k, v
     const int offset = column - kind * heads.heads * kHeadDim;
     if (kind == 0 ? heads.q_weight != nullptr : kind == 1 && heads.k_weight != nullptr) {
-      normalise(values, norms + kind * 2 * kHeadDim, heads.epsilon, lane);
+      normalise(values, norms + kind * 2 * kHeadDim, kind == 0 ? heads.q_epsilon : heads.k_epsilon, lane);
     }
     if (kind < 2 && heads.temporal_pairs + heads.spatial_pairs > 0) {
       turn(values, heads.interleaved);

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads) relu_kernel(ImageView x, std::int64_
   Pack<kCount>& pack = at<kCount>(x, place.row, place.column, place.channel);
   Pack<kCount> values = pack;
 #pragma unroll
-  for (float& value : values.values) value = fmaxf(value, 0.0F);
+  for (float& value : values.values) value = rectified(value);
   pack = values;
 }
 

@@ -35,7 +35,8 @@ struct SplitHeads {
   std::int64_t frames;
   std::int64_t tokens;
   std::int64_t specials;
-  float epsilon;
+  float q_epsilon;
+  float k_epsilon;
   int heads;
   int head_dim;
   int temporal_pairs;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/cuda/check.hpp"
+#include "backend/cuda/cuda_backend.hpp"
 
 namespace lingbot_map::cuda {
 namespace {
@@ -82,11 +83,12 @@ CUmemAllocationProp properties_of(int device) {
 
 class MappedMemory final : public GrowingMemory {
  public:
-  MappedMemory(int device, std::size_t granule, cudaStream_t stream)
-      : device_(device), granule_(granule), stream_(stream) {}
+  MappedMemory(const CudaBackend& backend, std::size_t granule, cudaStream_t stream)
+      : backend_(backend), device_(backend.device().index), granule_(granule), stream_(stream) {}
 
   ~MappedMemory() override {
     if (base_ == 0) return;
+    const auto guard = backend_.lock();
     (void)cudaStreamSynchronize(stream_);
     const VirtualMemory& driver = VirtualMemory::get();
     if (bytes_ > 0) (void)driver.unmap(base_, bytes_);
@@ -97,6 +99,7 @@ class MappedMemory final : public GrowingMemory {
 
   void ensure(std::size_t bytes) override {
     if (bytes <= bytes_) return;
+    const auto guard = backend_.lock();
     const std::size_t size = (bytes + granule_ - 1) / granule_ * granule_;
     if (size > reserved_) reserve(size);
     const std::size_t more = size - bytes_;
@@ -155,6 +158,7 @@ class MappedMemory final : public GrowingMemory {
     reserved_ = size;
   }
 
+  const CudaBackend& backend_;
   int device_;
   std::size_t granule_;
   cudaStream_t stream_;
@@ -166,10 +170,12 @@ class MappedMemory final : public GrowingMemory {
 
 class CopiedMemory final : public GrowingMemory {
  public:
-  CopiedMemory(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
+  CopiedMemory(const CudaBackend& backend, cudaStream_t stream)
+      : backend_(backend), device_(backend.device().index), stream_(stream) {}
 
   void ensure(std::size_t bytes) override {
     if (bytes <= buffer_.bytes()) return;
+    const auto guard = backend_.lock();
     constexpr std::size_t kGranule = std::size_t{2} << 20;
     const std::size_t wanted = std::max(bytes, buffer_.bytes() + buffer_.bytes() / 8);
     Buffer larger = allocate_device((wanted + kGranule - 1) / kGranule * kGranule, device_, stream_);
@@ -185,6 +191,7 @@ class CopiedMemory final : public GrowingMemory {
   [[nodiscard]] Device device() const noexcept override { return Device::cuda(device_); }
 
  private:
+  const CudaBackend& backend_;
   int device_;
   cudaStream_t stream_;
   Buffer buffer_;
@@ -218,15 +225,15 @@ PinnedMemory::~PinnedMemory() { (void)cudaFreeHost(data_); }
 std::size_t allocated_bytes() noexcept { return taken; }
 std::size_t peak_bytes() noexcept { return most_taken; }
 
-std::unique_ptr<GrowingMemory> make_growing_memory(int device, cudaStream_t stream) {
+std::unique_ptr<GrowingMemory> make_growing_memory(const CudaBackend& backend, cudaStream_t stream) {
   const VirtualMemory& driver = VirtualMemory::get();
-  const CUmemAllocationProp properties = properties_of(device);
+  const CUmemAllocationProp properties = properties_of(backend.device().index);
   std::size_t granule = 0;
   if (driver.complete() &&
       driver.granularity(&granule, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) == CUDA_SUCCESS && granule > 0) {
-    return std::make_unique<MappedMemory>(device, granule, stream);
+    return std::make_unique<MappedMemory>(backend, granule, stream);
   }
-  return std::make_unique<CopiedMemory>(device, stream);
+  return std::make_unique<CopiedMemory>(backend, stream);
 }
 
 }  // namespace lingbot_map::cuda

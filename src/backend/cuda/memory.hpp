@@ -9,6 +9,10 @@
 #include "tensor/buffer.hpp"
 #include "tensor/growing_memory.hpp"
 
+namespace lingbot_map {
+class CudaBackend;
+}
+
 namespace lingbot_map::cuda {
 
 /// Zeroed memory of the current GPU, freed when the last owner goes; zeroed on `stream`, which is not waited for.
@@ -36,7 +40,7 @@ class PinnedMemory {
 
 /// A block of the current GPU that grows at its end without moving: address space is reserved far ahead, memory is
 /// mapped into it in granules. Where the GPU or its driver cannot do that, it grows by copying. New memory is zeroed on
-/// `stream`, on which all use of the block must be.
-[[nodiscard]] std::unique_ptr<GrowingMemory> make_growing_memory(int device, cudaStream_t stream);
+/// `stream`, on which all use of the block must be, in turn with the operations of `backend`, which outlives the block.
+[[nodiscard]] std::unique_ptr<GrowingMemory> make_growing_memory(const CudaBackend& backend, cudaStream_t stream);
 
 }  // namespace lingbot_map::cuda

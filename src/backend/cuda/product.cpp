@@ -19,8 +19,9 @@ void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribut
   check_cublas(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)), "describing a product");
 }
 
-/// The largest power of two up to 256 that divides an address.
+/// The largest power of two up to 256 that divides an address; 256 for none.
 std::uint32_t alignment_of(const void* pointer) {
+  if (pointer == nullptr) return 256;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   return static_cast<std::uint32_t>(std::min<std::uintptr_t>(address & (~address + 1), 256));
 }
@@ -50,9 +51,7 @@ ProductLibrary::Plan ProductLibrary::make_plan(const Product& product, std::uint
   set(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
   set(plan.operation, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
   const bool bias = product.bias != nullptr;
-  set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
-      bias ? (product.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
-           : (product.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT));
+  set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT);
   if (bias) {
     set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F);
     set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
@@ -101,7 +100,7 @@ void ProductLibrary::run(const Product& product, cudaStream_t stream) {
                 product.y_stride,
                 static_cast<int>(product.weights->precision()),
                 static_cast<int>(product.y_type),
-                (product.bias != nullptr ? 1 : 0) + (product.relu ? 2 : 0) + (product.add ? 4 : 0),
+                (product.bias != nullptr ? 1 : 0) + (product.add ? 2 : 0),
                 static_cast<int>(alignment)};
   auto found = plans_.find(key);
   if (found == plans_.end()) found = plans_.emplace(key, make_plan(product, alignment)).first;

@@ -45,8 +45,7 @@ struct Product {
   std::int64_t y_stride = 0;
   DType y_type = DType::f32;
   std::int64_t rows = 0;
-  bool add = false;   ///< keep what y holds and add to it
-  bool relu = false;  ///< of the sum and bias; not with `add`
+  bool add = false;  ///< keep what y holds and add to it
 };
 
 /// cuBLASLt with the algorithm of each shape chosen once, by its heuristics and never by timing, so that bits repeat

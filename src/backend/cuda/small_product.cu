@@ -26,7 +26,7 @@ struct Epilogue {
     float* target = y + row * y_stride + column;
     if (bias != nullptr) sum += bias[column];
     if (activation == Activation::gelu) sum = 0.5F * sum * (1.0F + erff(sum * 0.70710678118654752F));
-    if (activation == Activation::relu) sum = fmaxf(sum, 0.0F);
+    if (activation == Activation::relu) sum = rectified(sum);
     if (activation == Activation::add_to_target) sum += *target;
     *target = sum;
   }

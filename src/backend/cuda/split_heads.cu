@@ -136,8 +136,8 @@ __global__ void __launch_bounds__(kThreads) split(const SplitHeads a) {
   }
 #pragma unroll
   for (int i = 0; i < kHeads; ++i) {
-    if (a.q_weight != nullptr) normalise(q[i], a.q_weight, a.q_bias, a.epsilon, pairs, interleaved, lane);
-    if (a.k_weight != nullptr) normalise(k[i], a.k_weight, a.k_bias, a.epsilon, pairs, interleaved, lane);
+    if (a.q_weight != nullptr) normalise(q[i], a.q_weight, a.q_bias, a.q_epsilon, pairs, interleaved, lane);
+    if (a.k_weight != nullptr) normalise(k[i], a.k_weight, a.k_bias, a.k_epsilon, pairs, interleaved, lane);
     if (rotates) {
       turn(q[i], angles);
       turn(k[i], angles);

@@ -12,6 +12,7 @@ CudaClock::~CudaClock() {
 }
 
 void CudaClock::start() {
+  const auto guard = backend_.lock();
   if (used_ == parts_.size()) {
     Part part;
     check_cuda(cudaEventCreate(&part.begin), "making an event");
@@ -22,12 +23,14 @@ void CudaClock::start() {
 }
 
 void CudaClock::stop(double& total) {
+  const auto guard = backend_.lock();
   check_cuda(cudaEventRecord(parts_[used_].end, backend_.stream()), "timing a stage");
   parts_[used_].total = &total;
   ++used_;
 }
 
 void CudaClock::settle() {
+  const auto guard = backend_.lock();
   for (std::size_t i = 0; i < used_; ++i) {
     check_cuda(cudaEventSynchronize(parts_[i].end), "timing a stage");
     float milliseconds = 0;

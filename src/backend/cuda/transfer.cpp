@@ -4,9 +4,11 @@
 
 namespace lingbot_map::cuda {
 
-CudaTransfer::CudaTransfer(CudaBackend& backend, cudaStream_t copies, std::size_t in_bytes, std::size_t out_bytes)
+CudaTransfer::CudaTransfer(CudaBackend& backend, cudaStream_t sending, cudaStream_t receiving, std::size_t in_bytes,
+                           std::size_t out_bytes)
     : backend_(backend),
-      copies_(copies),
+      sending_(sending),
+      receiving_(receiving),
       in_host_(in_bytes),
       out_host_(out_bytes),
       in_device_(backend.allocate(in_bytes)),
@@ -19,8 +21,8 @@ CudaTransfer::CudaTransfer(CudaBackend& backend, cudaStream_t copies, std::size_
 }
 
 CudaTransfer::~CudaTransfer() {
-  (void)cudaStreamSynchronize(copies_);
-  (void)cudaStreamSynchronize(backend_.stream());
+  const auto guard = backend_.lock();
+  for (cudaStream_t stream : {sending_, receiving_, backend_.stream()}) (void)cudaStreamSynchronize(stream);
   for (cudaEvent_t event : {sent_, used_, computed_, fetched_}) (void)cudaEventDestroy(event);
 }
 
@@ -28,11 +30,11 @@ void CudaTransfer::send(const Tensor& target) {
   const auto guard = backend_.lock();
   check(target.contiguous() && target.bytes() <= in_device_.bytes(), "sending ", target.shape_text(), " from ",
         in_device_.bytes(), " bytes");
-  check_cuda(cudaStreamWaitEvent(copies_, used_, 0), "sending a frame");
+  check_cuda(cudaStreamWaitEvent(sending_, used_, 0), "sending a frame");
   check_cuda(
-      cudaMemcpyAsync(in_device_.data(), in_host_.bytes().data(), target.bytes(), cudaMemcpyHostToDevice, copies_),
+      cudaMemcpyAsync(in_device_.data(), in_host_.bytes().data(), target.bytes(), cudaMemcpyHostToDevice, sending_),
       "sending a frame");
-  check_cuda(cudaEventRecord(sent_, copies_), "sending a frame");
+  check_cuda(cudaEventRecord(sent_, sending_), "sending a frame");
   check_cuda(cudaStreamWaitEvent(backend_.stream(), sent_, 0), "sending a frame");
   check_cuda(
       cudaMemcpyAsync(target.raw(), in_device_.data(), target.bytes(), cudaMemcpyDeviceToDevice, backend_.stream()),
@@ -52,10 +54,11 @@ void CudaTransfer::receive(std::span<const Tensor> sources) {
     received_ += source.bytes();
   }
   check_cuda(cudaEventRecord(computed_, backend_.stream()), "receiving a frame");
-  check_cuda(cudaStreamWaitEvent(copies_, computed_, 0), "receiving a frame");
-  check_cuda(cudaMemcpyAsync(out_host_.bytes().data(), out_device_.data(), received_, cudaMemcpyDeviceToHost, copies_),
-             "receiving a frame");
-  check_cuda(cudaEventRecord(fetched_, copies_), "receiving a frame");
+  check_cuda(cudaStreamWaitEvent(receiving_, computed_, 0), "receiving a frame");
+  check_cuda(
+      cudaMemcpyAsync(out_host_.bytes().data(), out_device_.data(), received_, cudaMemcpyDeviceToHost, receiving_),
+      "receiving a frame");
+  check_cuda(cudaEventRecord(fetched_, receiving_), "receiving a frame");
 }
 
 std::span<const std::byte> CudaTransfer::output() {

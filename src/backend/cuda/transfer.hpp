@@ -11,7 +11,8 @@ namespace lingbot_map::cuda {
 /// comes in waits on the device until its turn, what goes out is set aside there until the bus has taken it.
 class CudaTransfer final : public Transfer {
  public:
-  CudaTransfer(CudaBackend& backend, cudaStream_t copies, std::size_t in_bytes, std::size_t out_bytes);
+  CudaTransfer(CudaBackend& backend, cudaStream_t sending, cudaStream_t receiving, std::size_t in_bytes,
+               std::size_t out_bytes);
   ~CudaTransfer() override;
 
   std::span<std::byte> input() override { return in_host_.bytes(); }
@@ -21,7 +22,8 @@ class CudaTransfer final : public Transfer {
 
  private:
   CudaBackend& backend_;
-  cudaStream_t copies_;
+  cudaStream_t sending_;
+  cudaStream_t receiving_;
   PinnedMemory in_host_;
   PinnedMemory out_host_;
   Buffer in_device_;

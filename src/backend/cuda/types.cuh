@@ -46,6 +46,9 @@ void with_type(DType dtype, const Action& action) {
   }
 }
 
+/// max(x, 0); NaN stays, which fmaxf() would hide.
+__device__ __forceinline__ float rectified(float x) { return x < 0.0F ? 0.0F : x; }
+
 /// The sum over a warp, the same bits in every lane.
 __device__ __forceinline__ float warp_sum(float value) {
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffU, value, offset);
