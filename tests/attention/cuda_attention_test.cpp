@@ -35,10 +35,10 @@ TEST_F(CudaAttentionTest, EveryKindIsThereOrSaysWhyNot) {
 
 TEST_F(CudaAttentionTest, WithinAFrameIsSoftmaxOverAnyNumberOfKeys) {
   constexpr int kHeads = 2;
-  for_each_kind([&](AttentionKind kind, DType dtype) {
-    const auto attention = make_attention(gpu(), kind, dtype, kHeads);
+  for_each_way([&](const Way& way, DType dtype) {
+    const auto attention = make(way, dtype, kHeads);
     for (const std::int64_t keys : {1, 2, 31, 33, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1100}) {
-      const std::string what = message(keys, " keys, ", name_of(kind), " ", name_of(dtype));
+      const std::string what = message(keys, " keys, ", way.name(), " ", name_of(dtype));
       SCOPED_TRACE(what);
       Random random(static_cast<std::uint32_t>(keys));
       const Inputs in(gpu(), dtype, keys, kHeads * 64, random, 16);
@@ -57,10 +57,10 @@ TEST_F(CudaAttentionTest, WithinAFrameIsSoftmaxOverAnyNumberOfKeys) {
 TEST_F(CudaAttentionTest, KeepsFramesApart) {
   constexpr int kHeads = 3;
   constexpr int kFrames = 4;
-  for_each_kind([&](AttentionKind kind, DType dtype) {
-    const auto attention = make_attention(gpu(), kind, dtype, kHeads);
+  for_each_way([&](const Way& way, DType dtype) {
+    const auto attention = make(way, dtype, kHeads);
     for (const std::int64_t tokens : {1, 7, 40, 130}) {
-      const std::string what = message(tokens, " tokens, ", name_of(kind), " ", name_of(dtype));
+      const std::string what = message(tokens, " tokens, ", way.name(), " ", name_of(dtype));
       SCOPED_TRACE(what);
       Random random(11);
       const Inputs in(gpu(), dtype, kFrames * tokens, kHeads * 64, random, 0);
@@ -99,10 +99,10 @@ TEST_F(CudaAttentionTest, TakesHeadsOf32And128) {
 
 TEST_F(CudaAttentionTest, OfTheNetworkWithinFrames) {
   constexpr std::int64_t kTokens = 1005;
-  for_each_kind([&](AttentionKind kind, DType dtype) {
-    const std::string what = message(name_of(kind), " ", name_of(dtype));
+  for_each_way([&](const Way& way, DType dtype) {
+    const std::string what = message(way.name(), " ", name_of(dtype));
     SCOPED_TRACE(what);
-    const auto attention = make_attention(gpu(), kind, dtype, 16);
+    const auto attention = make(way, dtype, 16);
     Random random(13);
     const Inputs in(gpu(), dtype, 2 * kTokens, 1024, random, 0);
     const TestTensor out(dtype, {2 * kTokens, 1024});

@@ -172,10 +172,10 @@ class CudaCachedAttention : public GpuAttention {
   }
 
   /// Scale frames, then two of three frames kept, all compared.
-  static void run_through(const Sequence& sequence, int frames, AttentionKind kind, DType dtype) {
-    const std::string name = message(name_of(kind), " ", name_of(dtype), ", ", sequence.patches(), " patches, window ",
-                                     sequence.layout.window);
-    const auto attention = make_attention(gpu(), kind, dtype, sequence.heads);
+  static void run_through(const Sequence& sequence, int frames, const Way& way, DType dtype) {
+    const std::string name =
+        message(way.name(), " ", name_of(dtype), ", ", sequence.patches(), " patches, window ", sequence.layout.window);
+    const auto attention = make(way, dtype, sequence.heads);
     Stream stream(gpu(), sequence, dtype);
     stream.begin_scale(*attention);
     compare(stream, *attention, sequence.heads, message(name, ", scale frames"));
@@ -189,24 +189,24 @@ class CudaCachedAttention : public GpuAttention {
 };
 
 TEST_F(CudaCachedAttention, SeesTheVisibleRangeAndNothingElse) {
-  for_each_kind([](AttentionKind kind, DType dtype) {
-    run_through({{2, 3, 24, 6}, 2, 2, 20}, 14, kind, dtype);
-    run_through({{1, 2, 1, 6}, 1, 2, 20}, 10, kind, dtype);
-    run_through({{3, 4, 37, 6}, 3, 1, 20}, 14, kind, dtype);
-    run_through({{4, 2, 150, 2}, 2, 3, 9}, 9, kind, dtype);  // fewer scale frames than there is room for
+  for_each_way([](const Way& way, DType dtype) {
+    run_through({{2, 3, 24, 6}, 2, 2, 20}, 14, way, dtype);
+    run_through({{1, 2, 1, 6}, 1, 2, 20}, 10, way, dtype);
+    run_through({{3, 4, 37, 6}, 3, 1, 20}, 14, way, dtype);
+    run_through({{4, 2, 150, 2}, 2, 3, 9}, 9, way, dtype);  // fewer scale frames than there is room for
   });
 }
 
 // Special tokens that take more room than all slots.
 TEST_F(CudaCachedAttention, SeesLongSpecialTokens) {
-  for_each_kind([](AttentionKind kind, DType dtype) { run_through({{2, 2, 5, 41}, 2, 2, 11}, 40, kind, dtype); });
+  for_each_way([](const Way& way, DType dtype) { run_through({{2, 2, 5, 41}, 2, 2, 11}, 40, way, dtype); });
 }
 
 TEST_F(CudaCachedAttention, OfTheNetworkOverAFullWindow) {
   const Sequence sequence{{8, 64, 999, 6}, 8, 16, 2};
-  for_each_kind([&](AttentionKind kind, DType dtype) {
-    const std::string what = message(name_of(kind), " ", name_of(dtype));
-    const auto attention = make_attention(gpu(), kind, dtype, sequence.heads);
+  for_each_way([&](const Way& way, DType dtype) {
+    const std::string what = message(way.name(), " ", name_of(dtype));
+    const auto attention = make(way, dtype, sequence.heads);
     Stream stream(gpu(), sequence, dtype);
     stream.begin_scale(*attention);
     stream.skip_keyframes(70, *attention);
@@ -217,8 +217,8 @@ TEST_F(CudaCachedAttention, OfTheNetworkOverAFullWindow) {
 }
 
 TEST_F(CudaCachedAttention, ReadsTheLayerAskedFor) {
-  for_each_kind([](AttentionKind kind, DType dtype) {
-    const auto attention = make_attention(gpu(), kind, dtype, 2);
+  for_each_way([](const Way& way, DType dtype) {
+    const auto attention = make(way, dtype, 2);
     TwoStreamCache cache({1, 1, 5, 6});
     KvStore store({.layers = 2, .slot_tokens = cache.slot_tokens(), .width = 128, .dtype = dtype},
                   gpu().growing_memory());
@@ -243,9 +243,9 @@ TEST_F(CudaCachedAttention, ReadsTheLayerAskedFor) {
 // What a session does: record a frame once the signature comes back, and replay it for the frames that follow.
 TEST_F(CudaCachedAttention, ARecordedFrameServesTheFramesAfterIt) {
   const Sequence sequence{{2, 6, 130, 6}, 2, 2, 15};
-  for_each_kind([&](AttentionKind kind, DType dtype) {
-    SCOPED_TRACE(message(name_of(kind), " ", name_of(dtype)));
-    const auto attention = make_attention(gpu(), kind, dtype, sequence.heads);
+  for_each_way([&](const Way& way, DType dtype) {
+    SCOPED_TRACE(message(way.name(), " ", name_of(dtype)));
+    const auto attention = make(way, dtype, sequence.heads);
     Stream stream(gpu(), sequence, dtype);
     stream.begin_scale(*attention);
     const std::uint64_t of_scale_frames = attention->signature();
@@ -254,7 +254,7 @@ TEST_F(CudaCachedAttention, ARecordedFrameServesTheFramesAfterIt) {
     const OnGpu replayed(gpu(), TestTensor(dtype, {sequence.tokens(), sequence.width()}));
     const auto run = [&](const OnGpu& out) { attention->run(stream.store(), 1, stream.q(), sequence.heads, out); };
     // FlashInfer has no float32: there a launch depends on the number of tokens, which grows.
-    const bool steady = kind == AttentionKind::sdpa || dtype != DType::f32;
+    const bool steady = way.kind == AttentionKind::sdpa || dtype != DType::f32;
     struct Recorded {
       std::uint64_t signature = 0;
       std::unique_ptr<Recording> recording{};
@@ -281,8 +281,8 @@ TEST_F(CudaCachedAttention, ARecordedFrameServesTheFramesAfterIt) {
 
 TEST_F(CudaCachedAttention, HoldsNoMemoryForFramesThatHavePassed) {
   const Sequence sequence{{2, 3, 100, 6}, 2, 2, 10};
-  for_each_kind([&](AttentionKind kind, DType dtype) {
-    const auto attention = make_attention(gpu(), kind, dtype, sequence.heads);
+  for_each_way([&](const Way& way, DType dtype) {
+    const auto attention = make(way, dtype, sequence.heads);
     Stream stream(gpu(), sequence, dtype);
     // All the memory that the cache will need is there before.
     stream.store().prepare({0, stream.cache().slot_tokens() + 100 * sequence.specials() + 4096});
@@ -302,14 +302,14 @@ TEST_F(CudaCachedAttention, HoldsNoMemoryForFramesThatHavePassed) {
     // A copy of what is visible at the end, for keys and values, at most twice as large as needed.
     const std::size_t visible =
         static_cast<std::size_t>(stream.cache().visible().tokens * sequence.width()) * size_of(dtype);
-    EXPECT_LE(cuda::allocated_bytes(), after_ten + 4 * visible) << name_of(kind) << " " << name_of(dtype);
+    EXPECT_LE(cuda::allocated_bytes(), after_ten + 4 * visible) << way.name() << " " << name_of(dtype);
   });
 }
 
 TEST_F(CudaCachedAttention, RefusesWhatWasNotPrepared) {
-  for_each_kind([](AttentionKind kind, DType dtype) {
-    SCOPED_TRACE(message(name_of(kind), " ", name_of(dtype)));
-    const auto attention = make_attention(gpu(), kind, dtype, 2);
+  for_each_way([](const Way& way, DType dtype) {
+    SCOPED_TRACE(message(way.name(), " ", name_of(dtype)));
+    const auto attention = make(way, dtype, 2);
     TwoStreamCache cache({1, 1, 5, 6});
     KvStore store({.layers = 1, .slot_tokens = cache.slot_tokens(), .width = 128, .dtype = dtype},
                   gpu().growing_memory());

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attention/attention.hpp"
+#include "attention/cuda/cuda_attention.hpp"
 #include "attention/reference.hpp"
 #include "backend/gpu.hpp"
 
@@ -47,21 +50,40 @@ class GpuAttention : public Gpu {
     OnGpu on_gpu_v_;
   };
 
-  /// The kinds that this build and this GPU have for a type.
-  [[nodiscard]] static std::vector<AttentionKind> kinds(DType dtype) {
-    std::vector<AttentionKind> kinds = {AttentionKind::sdpa};
-    try {
-      (void)make_attention(gpu(), AttentionKind::flashinfer, dtype, 1);
-      kinds.push_back(AttentionKind::flashinfer);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+  /// A way to attend: the best of a kind, or a kernel of `sdpa` that is not the best here.
+  struct Way {
+    AttentionKind kind;
+    std::optional<cuda::DenseKernel> kernel{};
+
+    [[nodiscard]] std::string name() const {
+      return message(name_of(kind), !kernel                                  ? ""
+                                    : *kernel == cuda::DenseKernel::cudnn    ? " by cuDNN"
+                                    : *kernel == cuda::DenseKernel::portable ? " by the portable kernel"
+                                                                             : " by the kernel for 9.0");
     }
-    return kinds;
+  };
+  [[nodiscard]] static std::unique_ptr<Attention> make(const Way& way, DType dtype, int heads) {
+    if (!way.kernel) return make_attention(gpu(), way.kind, dtype, heads);
+    return std::make_unique<cuda::SdpaCuda>(gpu(), dtype, way.kernel);
+  }
+  /// The ways that this build and this GPU have for a type.
+  [[nodiscard]] static std::vector<Way> ways(DType dtype) {
+    std::vector<Way> ways;
+    for (const Way& way : {Way{AttentionKind::sdpa}, Way{AttentionKind::sdpa, cuda::DenseKernel::cudnn},
+                           Way{AttentionKind::sdpa, cuda::DenseKernel::portable}, Way{AttentionKind::flashinfer}}) {
+      try {
+        (void)make(way, dtype, 1);
+        ways.push_back(way);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.what();
+      }
+    }
+    return ways;
   }
   template <typename Action>
-  static void for_each_kind(const Action& action) {
+  static void for_each_way(const Action& action) {
     for (const DType dtype : types()) {
-      for (const AttentionKind kind : kinds(dtype)) action(kind, dtype);
+      for (const Way& way : ways(dtype)) action(way, dtype);
     }
   }
 

@@ -67,23 +67,29 @@ void DeviceNumbers::set(std::span<const std::int64_t> numbers) {
 
 // ---- What both back ends share -------------------------------------------------------------------------------------
 
-CudaAttention::CudaAttention(CudaBackend& backend, DType dtype) : backend_(backend), dtype_(dtype) {
-  if (dtype == DType::f32) return;
-  if (hopper_attention_available(backend.compute_capability() / 10, backend.compute_capability() % 10)) {
-    kernel_ = Kernel::hopper;
-    return;
+CudaAttention::CudaAttention(CudaBackend& backend, DType dtype, std::optional<DenseKernel> kernel)
+    : backend_(backend), dtype_(dtype) {
+  const auto wanted = [kernel](DenseKernel candidate) { return !kernel || *kernel == candidate; };
+  if (dtype != DType::f32 && wanted(DenseKernel::hopper) &&
+      hopper_attention_available(backend.compute_capability() / 10, backend.compute_capability() % 10)) {
+    kernel_ = DenseKernel::hopper;
+  } else if (dtype != DType::f32 && wanted(DenseKernel::cudnn) && backend.compute_capability() >= 80) {
+    const auto library = CudnnLibrary::open();
+    if (library->available()) {
+      kernel_ = DenseKernel::cudnn;
+      cudnn_ = std::make_unique<CudnnAttention>(library);
+    }
   }
-  const auto library = CudnnLibrary::open();
-  if (!library->available() || backend.compute_capability() < 80) return;
-  kernel_ = Kernel::cudnn;
-  cudnn_ = std::make_unique<CudnnAttention>(library);
+  if (kernel && kernel_ != *kernel) {
+    fail(ErrorCode::unsupported, "attention of ", name_of(dtype), ": the kernel asked for is not available here");
+  }
 }
 
 std::string CudaAttention::kernel_name() const {
   switch (kernel_) {
-    case Kernel::hopper: return "own kernel for compute capability 9.0";
-    case Kernel::cudnn: return "cuDNN";
-    case Kernel::portable: return dtype_ == DType::f32 ? "own exact float32 kernel" : "own kernel";
+    case DenseKernel::hopper: return "own kernel for compute capability 9.0";
+    case DenseKernel::cudnn: return "cuDNN";
+    case DenseKernel::portable: return dtype_ == DType::f32 ? "own exact float32 kernel" : "own kernel";
   }
   return "?";
 }
@@ -93,7 +99,7 @@ void CudaAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v, in
   const auto guard = backend_.lock();
   const std::int64_t queries = q.dim(0) / groups;
   const auto head_dim = static_cast<int>(q.dim(1) / heads);
-  if (kernel_ == Kernel::hopper && head_dim == 64) {
+  if (kernel_ == DenseKernel::hopper && head_dim == 64) {
     HopperAttention call{.q = q.raw(),
                          .q_stride = q.row_stride(),
                          .k = k.raw(),
@@ -112,7 +118,7 @@ void CudaAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v, in
     hopper_attention(call, backend_.stream());
     return;
   }
-  if (kernel_ == Kernel::cudnn && range == nullptr) {
+  if (kernel_ == DenseKernel::cudnn && range == nullptr) {
     const CudnnAttentionPlan* plan = cudnn_->prepare({.dtype = q.dtype(),
                                                       .batch = groups,
                                                       .heads = heads,
@@ -181,10 +187,11 @@ void CudaAttention::over_rows(const Tensor& q, const Tensor& k, const Tensor& v,
 
 // ---- Dense ---------------------------------------------------------------------------------------------------------
 
-SdpaCuda::SdpaCuda(CudaBackend& backend, DType dtype) : CudaAttention(backend, dtype), range_numbers_(backend, 3) {}
+SdpaCuda::SdpaCuda(CudaBackend& backend, DType dtype, std::optional<DenseKernel> kernel)
+    : CudaAttention(backend, dtype, kernel), range_numbers_(backend, 3) {}
 
 VisibleRange SdpaCuda::touched(const VisibleRange& range) const {
-  if (kernel() == Kernel::cudnn) return {range.first_token, bucket_of(range.tokens)};
+  if (kernel() == DenseKernel::cudnn) return {range.first_token, bucket_of(range.tokens)};
   return {range.first_token, range.tokens + kMostTokensPastRange};
 }
 
@@ -196,7 +203,7 @@ void SdpaCuda::plan(const TwoStreamCache& cache, std::int64_t queries) {
                                                static_cast<std::int32_t>(range_.tokens)};
   range_numbers_.set(std::array{range_.first_token, range_.tokens, std::bit_cast<std::int64_t>(lengths)});
   signature_ = static_cast<std::uint64_t>(queries);
-  if (kernel() == Kernel::cudnn) {
+  if (kernel() == DenseKernel::cudnn) {
     signature_ = (signature_ << 40U) ^ (static_cast<std::uint64_t>(range_.first_token) << 20U) ^
                  static_cast<std::uint64_t>(bucket_of(range_.tokens));
   }
@@ -209,7 +216,7 @@ void SdpaCuda::run(const KvStore& store, int layer, const Tensor& q, int heads, 
   check_attention(q, k, v, heads, out);
   check(touched(range_).end() <= k.dim(0), "attention over tokens ", range_.first_token, " to ", range_.end(), " of ",
         k.dim(0));
-  if (kernel() == Kernel::cudnn) {
+  if (kernel() == DenseKernel::cudnn) {
     run_cudnn(q, k, v, heads, out);
   } else {
     attend(q, k, v, 1, heads, kAddressableTokens, range_numbers_.data(), out);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attention/attention.hpp"
@@ -50,11 +51,19 @@ class DeviceNumbers {
   bool second_is_next_ = false;
 };
 
+/// The kernels of dense attention, best first.
+enum class DenseKernel : std::uint8_t {
+  hopper,    ///< the project's own for compute capability 9.0: bf16 and fp16
+  cudnn,     ///< cuDNN's fused attention: bf16 and fp16, from 8.0 on
+  portable,  ///< the project's own for every GPU: bf16, fp16 and exact float32
+};
+
 /// What both attention back ends have in common on a GPU: attention within frames and over the camera head's rows, by
 /// the fastest kernel that the device has for the type.
 class CudaAttention : public Attention {
  public:
-  CudaAttention(CudaBackend& backend, DType dtype);
+  /// Without a kernel named: the best there is. Throws Error(unsupported) when the one named is not available.
+  CudaAttention(CudaBackend& backend, DType dtype, std::optional<DenseKernel> kernel = {});
 
   void within_frames(const Tensor& q, const Tensor& k, const Tensor& v, int frames, int heads,
                      const Tensor& out) override;
@@ -62,13 +71,7 @@ class CudaAttention : public Attention {
                  const Tensor& out) override;
 
  protected:
-  /// The kernels of dense attention, best first.
-  enum class Kernel {
-    hopper,    ///< the project's own for compute capability 9.0: bf16 and fp16
-    cudnn,     ///< cuDNN's fused attention: bf16 and fp16
-    portable,  ///< the project's own for every GPU: bf16, fp16 and exact float32
-  };
-  [[nodiscard]] Kernel kernel() const noexcept { return kernel_; }
+  [[nodiscard]] DenseKernel kernel() const noexcept { return kernel_; }
   [[nodiscard]] std::string kernel_name() const;
   [[nodiscard]] CudnnAttention& cudnn() noexcept { return *cudnn_; }
 
@@ -81,7 +84,7 @@ class CudaAttention : public Attention {
   Workspace workspace_;
 
  private:
-  Kernel kernel_ = Kernel::portable;
+  DenseKernel kernel_ = DenseKernel::portable;
   std::unique_ptr<CudnnAttention> cudnn_;
   Workspace rows_workspace_;  ///< the camera head runs beside other work
 };
@@ -89,7 +92,7 @@ class CudaAttention : public Attention {
 /// Dense attention over the visible range, in place.
 class SdpaCuda final : public CudaAttention {
  public:
-  SdpaCuda(CudaBackend& backend, DType dtype);
+  SdpaCuda(CudaBackend& backend, DType dtype, std::optional<DenseKernel> kernel = {});
 
   [[nodiscard]] AttentionKind kind() const noexcept override { return AttentionKind::sdpa; }
   [[nodiscard]] std::string description() const override { return "sdpa (" + kernel_name() + ")"; }
