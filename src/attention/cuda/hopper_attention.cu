@@ -16,12 +16,16 @@ inline constexpr std::int64_t kBlocksAtOnce = 132;
 /// Queries that occupy so many blocks by themselves are not split: the second kernel would cost more.
 inline constexpr std::int64_t kEnoughBlocks = 88;
 inline constexpr std::int64_t kFewestTiles = 4;  ///< of keys for a block, when they are split
+/// What a block takes besides its tiles, and what combining takes, both in the time of a tile.
+inline constexpr std::int64_t kBlockTiles = 4;
+inline constexpr std::int64_t kCombineTiles = 16;
 
 struct Grid {
   std::int64_t query_tiles;  ///< whole clusters
   std::int64_t heads;
   std::int64_t groups;
   std::int64_t splits;
+  std::int64_t first_share;  ///< see Work
 
   [[nodiscard]] std::int64_t blocks() const { return query_tiles * heads * groups * splits; }
   [[nodiscard]] std::size_t workspace() const {
@@ -32,10 +36,22 @@ struct Grid {
 
 Grid make_grid(std::int64_t queries, std::int64_t heads, std::int64_t groups, std::int64_t keys, int cluster) {
   const std::int64_t tiles = (queries + kQueryTile - 1) / kQueryTile;
-  Grid grid{(tiles + cluster - 1) / cluster * cluster, heads, groups, 1};
-  if (grid.blocks() > 0 && grid.blocks() < kEnoughBlocks) {
-    const std::int64_t most = std::max<std::int64_t>(keys / kKeyTile / kFewestTiles, 1);
-    grid.splits = std::clamp<std::int64_t>(kBlocksAtOnce / grid.blocks(), 1, most);
+  Grid grid{(tiles + cluster - 1) / cluster * cluster, heads, groups, 1, 0};
+  const std::int64_t blocks = grid.blocks();
+  const std::int64_t key_tiles = keys / kKeyTile;
+  if (blocks > 0 && blocks < kEnoughBlocks) {
+    const std::int64_t most = std::max<std::int64_t>(key_tiles / kFewestTiles, 1);
+    grid.splits = std::clamp<std::int64_t>(kBlocksAtOnce / blocks, 1, most);
+  } else if (blocks > 0 && blocks < kBlocksAtOnce && groups == 1 && cluster == 1) {
+    // A block an item leaves some multiprocessors idle: they take a small part of every item, several in turn. Blocks
+    // start in order, the long first parts before the short ones.
+    const std::int64_t idle = kBlocksAtOnce - blocks;
+    const std::int64_t turns = (blocks + idle - 1) / idle;
+    const std::int64_t small = (key_tiles - turns * kBlockTiles) / (turns + 1);
+    if (small >= kFewestTiles && (key_tiles - small + kCombineTiles) * 20 < key_tiles * 19) {
+      grid.splits = 2;
+      grid.first_share = (key_tiles - small) * 1024 / key_tiles;
+    }
   }
   return grid;
 }
@@ -157,6 +173,7 @@ void launch(const HopperAttention& call, cudaStream_t stream) {
   work.queries = static_cast<int>(call.queries);
   work.keys = static_cast<int>(call.keys);
   work.splits = static_cast<int>(grid.splits);
+  work.first_share = static_cast<int>(grid.first_share);
   work.partial_out = static_cast<float*>(call.workspace);
   work.partial_sum = reinterpret_cast<float2*>(work.partial_out + rows * kHeadDim);
 
@@ -187,14 +204,15 @@ void launch(const HopperAttention& call, cudaStream_t stream) {
   }
 }
 
-using ForManyKeys = Tuning<2, 6, 32, false, false, 0>;  ///< pairs of blocks share what they copy
-using ForFewKeys = Tuning<1, 6, 32, false, false, 0>;
+using ForManyKeys = Tuning<2, 6, 16, false, false, 0>;  ///< pairs of blocks share what they copy
+using ForFewKeys = Tuning<1, 6, 16, true, false, 0>;    ///< blocks alone start sooner and pad less
 /// Below this, starting a pair together costs more than sharing gains.
 inline constexpr std::int64_t kManyKeys = 4096;
 
 template <typename Element>
 void launch_chosen(const HopperAttention& call, cudaStream_t stream) {
-  if (call.keys < kManyKeys) {
+  const Grid alone = make_grid(call.queries, call.heads, call.groups, call.keys, ForFewKeys::cluster);
+  if (call.keys < kManyKeys || alone.first_share > 0) {
     launch<Element, ForFewKeys>(call, stream);
   } else {
     launch<Element, ForManyKeys>(call, stream);

@@ -38,6 +38,7 @@ struct Work {
   int queries;
   int keys;
   int splits;          ///< parts of the keys, each with its own block
+  int first_share;     ///< of 1024: the first of two parts; 0: equal parts
   float* partial_out;  ///< [blocks in launch order, x fastest][128 queries][64], sums not divided; only with splits > 1
   float2* partial_sum;  ///< [the same][128] of (maximum in base 2, sum)
 };
@@ -75,9 +76,12 @@ struct KeyTiles {
       rows = static_cast<int>(min(max(work.range[1], std::int64_t{0}), limit - start));
     }
     const int tiles = (rows + kKeyTile - 1) / kKeyTile;
-    const int share = (tiles + work.splits - 1) / work.splits;
+    int share = (tiles + work.splits - 1) / work.splits;
+    if (work.first_share > 0) {
+      share = static_cast<int>((std::int64_t{tiles} * work.first_share + 1023) / 1024);
+    }
     first_tile = min(split * share, tiles);
-    count = min(first_tile + share, tiles) - first_tile;
+    count = (split + 1 == work.splits ? tiles : min(first_tile + share, tiles)) - first_tile;
     valid_in_last = min(rows - (first_tile + count - 1) * kKeyTile, kKeyTile);
   }
 
@@ -240,20 +244,37 @@ struct QueryRows {
     }
   }
 
-  /// Starts one batch of exponentials, which take the place of the scores.
+  /// The exponents of a batch take the place of its scores.
+  template <int batch>
+  __device__ __forceinline__ void prepare(float (&scores)[64]) const {
+#pragma unroll
+    for (int i = batch * kBatch; i < (batch + 1) * kBatch; ++i) {
+      scores[i] = fmaf(scores[i], kScale, shift[i / 2 % 2]);
+    }
+    if constexpr (batch > 0) {
+#pragma unroll
+      for (int i = batch * kBatch; i < (batch + 1) * kBatch; ++i) {
+        pin(scores[i]);
+      }
+    }
+  }
+
+  /// Starts a batch of exponentials, in place.
   template <int batch, bool exact>
   __device__ __forceinline__ void start(float (&scores)[64]) const {
 #pragma unroll
     for (int i = batch * kBatch; i < (batch + 1) * kBatch; ++i) {
-      const float x = fmaf(scores[i], kScale, shift[i / 2 % 2]);
       const bool by_polynomial = !exact && i * Tuned::polynomial % 16 < Tuned::polynomial;
-      scores[i] = by_polynomial ? exp2_polynomial<Element>(x) : exp2_unit(x);
+      scores[i] = by_polynomial ? exp2_polynomial<Element>(scores[i]) : exp2_unit(scores[i]);
+    }
+    if constexpr ((batch + 1) * kBatch < 64) {
+      prepare<batch + 1>(scores);
     }
   }
 
   /// Makes weights of a batch, adds them up.
   template <int batch>
-  __device__ __forceinline__ void finish(const float (&powers)[64], float (&parts)[4], std::uint32_t& bits) {
+  __device__ __forceinline__ void finish(const float (&powers)[64], float (&parts)[4]) {
 #pragma unroll
     for (int i = batch * kBatch; i < (batch + 1) * kBatch; i += 2) {
 #pragma unroll
@@ -262,40 +283,61 @@ struct QueryRows {
         part = i < 4 ? powers[i + e] : part + powers[i + e];
       }
       weights[i / 2] = pack<Element>(powers[i], powers[i + 1]);
-      bits |= weights[i / 2];
-    }
-    if constexpr ((batch + 1) * kBatch < 64) {
-#pragma unroll
-      for (float& part : parts) {
-        pin(part);
-      }
+      pin(weights[i / 2]);
     }
   }
 
   /// Every batch but the first, which is under way, each before the results of the one before are used.
   template <int batch, bool exact>
-  __device__ __forceinline__ void go_on(float (&scores)[64], float (&parts)[4], std::uint32_t& bits) {
+  __device__ __forceinline__ void go_on(float (&scores)[64], float (&parts)[4]) {
     if constexpr (batch * kBatch < 64) {
       start<batch, exact>(scores);
-      finish<batch - 1>(scores, parts, bits);
-      if constexpr (!exact) {
-        keep_apart(bits);  // signs of weights: never all set
-      }
-      go_on<batch + 1, exact>(scores, parts, bits);
+      finish<batch - 1>(scores, parts);
+      keep_apart();
+      go_on<batch + 1, exact>(scores, parts);
     } else {
-      finish<batch - 1>(scores, parts, bits);
+      finish<batch - 1>(scores, parts);
+    }
+  }
+
+  /// q k^T of this tile once more, by a warp alone.
+  __device__ __forceinline__ void compute_scores(float (&scores)[64]) const {
+    const int corner = lane / 4;
+    const auto chunk_address = [&](std::uint32_t rows, int chunk) {  // 8 columns of row `corner` of 8 swizzled rows
+      return rows + corner * kRowBytes + ((chunk ^ corner) * 16) + lane % 4 * 4;
+    };
+    const std::uint32_t rows =
+        memory + At::kQueries + warpgroup * kWarpgroupBytes + threadIdx.x % 128 / 32 * (16 * kRowBytes);
+    std::uint32_t q[16];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        q[4 * k + i] = load_shared(chunk_address(rows + i % 2 * (8 * kRowBytes), 2 * k + i / 2));
+      }
+    }
+    const std::uint32_t keys = memory + At::kKeys + stage.index * kTileBytes;
+#pragma unroll
+    for (int n = 0; n < 16; ++n) {
+      float four[4] = {0, 0, 0, 0};
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const std::uint32_t low = load_shared(chunk_address(keys + n * (8 * kRowBytes), 2 * k));
+        const std::uint32_t high = load_shared(chunk_address(keys + n * (8 * kRowBytes), 2 * k + 1));
+        multiply_16x8<Element>(four, q + 4 * k, low, high);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        scores[4 * n + i] = four[i];
+      }
     }
   }
 
   /// Some weight is too large (or no number): takes the maximum of the tile, whose scores are computed again, into
   /// account.
   __device__ __forceinline__ void raise(float (&scores)[64], float (&parts)[4], int valid) {
-    issue_scores(scores, stage.index);
     product_wait<0>();
-#pragma unroll
-    for (int i = 0; i < 64; ++i) {
-      pin(scores[i]);
-    }
+    compute_scores(scores);
     hide(scores, valid);
 #pragma unroll
     for (float& value : out) {
@@ -315,9 +357,9 @@ struct QueryRows {
     for (int i = 0; i < 32; ++i) {
       out[i] *= factor[i / 2 % 2];
     }
-    std::uint32_t bits = 0;
+    prepare<0>(scores);
     start<0, true>(scores);
-    go_on<1, true>(scores, parts, bits);
+    go_on<1, true>(scores, parts);
   }
 
   /// The turn to issue products goes back and forth between the warpgroups.
@@ -350,10 +392,10 @@ struct QueryRows {
       pin(scores[i]);
     }
     float parts[4];
-    std::uint32_t bits = 0;
+    prepare<0>(scores);
     start<0, false>(scores);
     if constexpr (kBatch < 64) {
-      keep_apart(__float_as_uint(scores[0]));
+      keep_apart();
     }
     if constexpr (Tuned::early) {
       product_wait<kNext>();
@@ -361,7 +403,7 @@ struct QueryRows {
     if (!is_first) {
       release(At::kValuesEmpty, last_index);
     }
-    go_on<1, false>(scores, parts, bits);
+    go_on<1, false>(scores, parts);
     if (__any_sync(0xFFFFFFFF, !(parts[0] + parts[1] <= kLimit && parts[2] + parts[3] <= kLimit))) {
       raise(scores, parts, is_first ? valid_in_first : kKeyTile);
     }

@@ -135,6 +135,12 @@ __device__ __forceinline__ void registers_take() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 }
 
+__device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
+  std::uint32_t value;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
 /// Two values rounded to nearest even, `low` in the lower half.
 template <typename Element>
 __device__ __forceinline__ std::uint32_t pack(float low, float high) {
@@ -167,19 +173,32 @@ __device__ __forceinline__ void product_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-/// Keeps the assembler from moving instructions across: it schedules what lies between branches. `bits` must not all
-/// be set.
-__device__ __forceinline__ void keep_apart(std::uint32_t bits) {
-  asm volatile(
-      "{\n.reg .pred p;\n"
-      "setp.eq.u32 p, %0, 0xFFFFFFFF;\n"
-      "@p trap;\n}\n" ::"r"(bits)
-      : "memory");
-}
+/// Keeps the assembler from moving instructions across. A hint to profilers as such: the cheapest instruction that it
+/// moves nothing across.
+__device__ __forceinline__ void keep_apart() { asm volatile("pmevent 1;" ::: "memory"); }
 
 /// Keeps the compiler from moving uses of a register across waits and fences.
 __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
 __device__ __forceinline__ void pin(std::uint32_t& value) { asm volatile("" : "+r"(value)::"memory"); }
+
+/// d += a b^T by one warp: a [16, 16], b [8, 16].
+template <typename Element>
+__device__ __forceinline__ void multiply_16x8(float (&d)[4], const std::uint32_t* a, std::uint32_t low,
+                                              std::uint32_t high) {
+  if constexpr (std::is_same_v<Element, __nv_bfloat16>) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(low), "r"(high));
+  } else {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(low), "r"(high));
+  }
+}
 
 /// d (+)= a b^T: a [64, 16] by descriptor, b [128, 16] by descriptor, both K-major.
 template <typename Element>
