@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "lingbot_map/error.hpp"
 #include "resident_bytes.hpp"
@@ -103,7 +105,7 @@ TEST(KvStore, TakesMemoryAsTheWindowFills) {
 
 TEST(KvStore, MapsPastTheTrueLengthWhenAsked) {
   KvStore store({.layers = 1, .slot_tokens = 100, .width = 64, .dtype = DType::bf16});
-  store.prepare({40, 1000});
+  store.prepare({40, 900}, 1040);
   const Tensor keys = store.keys(0);
   EXPECT_EQ(keys.dim(0), 1040);
   EXPECT_EQ(keys.dim(1), 64);
@@ -112,7 +114,25 @@ TEST(KvStore, MapsPastTheTrueLengthWhenAsked) {
   EXPECT_TRUE(std::all_of(data, data + keys.elements(), [](std::uint16_t bits) { return bits == 0; }));
   store.prepare({90, 20});
   EXPECT_EQ(store.keys(0).dim(0), 1040) << "never shrinks";
-  EXPECT_EQ(store.bytes_in_use(), 1000U * 64 * 2 * 2);
+  EXPECT_EQ(store.bytes_in_use(), 900U * 64 * 2 * 2) << "what is only touched does not count";
+}
+
+TEST(KvStore, PlanesGrowAheadInTurn) {
+  struct Counted final : GrowingMemory {
+    explicit Counted(std::vector<std::size_t>& sizes) : sizes(sizes), index(sizes.size()) { sizes.push_back(0); }
+    void ensure(std::size_t bytes) override { sizes[index] = std::max(sizes[index], bytes); }
+    [[nodiscard]] void* data() const noexcept override { return nullptr; }
+    [[nodiscard]] std::size_t bytes() const noexcept override { return sizes[index]; }
+    [[nodiscard]] Device device() const noexcept override { return Device::cpu(); }
+    std::vector<std::size_t>& sizes;
+    std::size_t index;
+  };
+  std::vector<std::size_t> sizes;
+  KvStore store({.layers = 3, .slot_tokens = 10, .width = 1, .dtype = DType::f32},
+                [&] { return std::make_unique<Counted>(sizes); });
+  // Each frame leaves six tokens; after one round every plane is ahead by more than another round needs.
+  for (int frame = 0; frame < 6; ++frame) store.prepare({0, 10 + 6 * (frame + 1)});
+  for (const std::size_t size : sizes) EXPECT_GE(size, (46U + 36U) * sizeof(float));
 }
 
 TEST(KvStore, TakesItsMemoryFromTheMaker) {
