@@ -118,6 +118,8 @@ class Session {
   [[nodiscard]] const StageTimes& stage_times() const;
   /// The attention back end in use.
   [[nodiscard]] AttentionKind attention() const;
+  /// The same with the kernels behind it, for people: "sdpa (cuDNN)".
+  [[nodiscard]] std::string attention_description() const;
 
   /// What a session of these options takes for frames of width x height, without making one.
   [[nodiscard]] static MemoryPlan plan(const Model& model, const SessionOptions& options, int width, int height);

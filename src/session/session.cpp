@@ -130,7 +130,7 @@ class Session::Impl {
   }
   [[nodiscard]] std::size_t cache_bytes() const { return state_ ? state_->bytes_in_use() : 0; }
   [[nodiscard]] const StageTimes& times() const { return times_; }
-  [[nodiscard]] AttentionKind attention() const { return attention_->kind(); }
+  [[nodiscard]] const Attention& attention() const { return *attention_; }
 
  private:
   void admit(const Image& frame) {
@@ -314,7 +314,8 @@ std::vector<FrameResult> Session::finish() { return impl_->finish(); }
 CacheStats Session::cache_stats() const { return impl_->cache_stats(); }
 std::size_t Session::cache_bytes() const { return impl_->cache_bytes(); }
 const StageTimes& Session::stage_times() const { return impl_->times(); }
-AttentionKind Session::attention() const { return impl_->attention(); }
+AttentionKind Session::attention() const { return impl_->attention().kind(); }
+std::string Session::attention_description() const { return impl_->attention().description(); }
 
 MemoryPlan Session::plan(const Model& model, const SessionOptions& options, int width, int height) {
   check_options(options);

@@ -115,6 +115,12 @@ TEST_F(SessionTest, AQueryAndTheEndBringNothingOutOfOrder) {
   for (std::size_t i = 0; i < rest.size(); ++i) EXPECT_EQ(rest[i].index, static_cast<std::int64_t>(i));
 }
 
+TEST_F(SessionTest, SaysWhatAttends) {
+  const Session session(model(), options());
+  EXPECT_EQ(session.attention(), AttentionKind::sdpa);
+  EXPECT_EQ(session.attention_description(), "sdpa");
+}
+
 TEST_F(SessionTest, PrefillLeavesTheCacheAsKeptFramesWould) {
   Session session(model(), options());
   expect_error(

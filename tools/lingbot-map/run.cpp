@@ -164,7 +164,7 @@ PlannedRun Run::planned_run() const {
 void Run::stream() {
   Session session(*model_, report_.session);
   report_.attention = session.attention();
-  console_.info(message("attention: ", name_of(report_.attention)));
+  console_.info(message("attention: ", session.attention_description()));
   RunOutput output(options_);
   write_report();
   interrupt_.arm([this] {
