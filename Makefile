@@ -10,7 +10,7 @@ BENCH_MODEL ?= --config tiny --size 84x56
 PROGRAM = $(BUILD)/bin/lingbot-map
 CXX_FILES = git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh'
 
-.PHONY: help deps build test demo bench format check-format lint sanitize install
+.PHONY: help deps build test demo bench format check-format lint sanitize sanitize-gpu install
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -31,6 +31,12 @@ sanitize: deps  ## run the tests again under AddressSanitizer and UndefinedBehav
 	  -DLINGBOT_MAP_SANITIZE=address,undefined -DLINGBOT_MAP_BENCHMARKS=OFF -DLINGBOT_MAP_CUDA=OFF $(CMAKE_ARGS)
 	cmake --build build-asan --parallel $(JOBS)
 	ctest --test-dir build-asan --output-on-failure --parallel $(JOBS)
+
+sanitize-gpu: build  ## run the tiny model on a GPU under compute-sanitizer's memcheck and racecheck
+	compute-sanitizer --tool memcheck --error-exitcode 1 $(BUILD)/bin/session_test \
+	  --gtest_filter='*OnGpu.Float32/kf1:*OnGpu.Bfloat16*/kf3:*OnGpu.Float16/short'
+	compute-sanitizer --tool racecheck --error-exitcode 1 $(BUILD)/bin/session_test \
+	  --gtest_filter='*OnGpu.Float32/short:*OnGpu.Bfloat16/short'
 
 demo: build  ## run the program on a small drawn room with a tiny synthetic model
 	$(BUILD)/bin/make_example_frames $(DEMO)/frames
