@@ -4,6 +4,7 @@
 #include "attention/cuda/hopper_attention.hpp"
 #include "attention/cuda/hopper_attention_kernel.cuh"
 #include "backend/cuda/check.hpp"
+#include "backend/cuda/tensor_map.hpp"
 #include "base/message.hpp"
 
 namespace lingbot_map::cuda {
@@ -99,26 +100,6 @@ __global__ __launch_bounds__(128) void combine_kernel(const float* partial_out, 
 #endif
 }
 
-using EncodeMap = decltype(&cuTensorMapEncodeTiled);
-
-/// From the driver that is already loaded, so that nothing links it.
-EncodeMap encode_map() {
-  static const EncodeMap encode = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
-               "looking for cuTensorMapEncodeTiled");
-#else
-    check_cuda(cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found),
-               "looking for cuTensorMapEncodeTiled");
-#endif
-    check(found == cudaDriverEntryPointSuccess && function != nullptr, "the driver has no cuTensorMapEncodeTiled");
-    return reinterpret_cast<EncodeMap>(function);
-  }();
-  return encode;
-}
-
 /// Rows [groups][rows][heads * 64], copied in boxes of `box_rows` rows of one head.
 CUtensorMap make_map(const void* base, bool is_bf16, std::int64_t heads, std::int64_t rows, std::int64_t groups,
                      std::int64_t stride, int box_rows) {
@@ -128,10 +109,10 @@ CUtensorMap make_map(const void* base, bool is_bf16, std::int64_t heads, std::in
   const cuuint32_t box[] = {kHeadDim, static_cast<cuuint32_t>(box_rows), 1};
   const cuuint32_t steps[] = {1, 1, 1};
   CUtensorMap map;
-  const CUresult result =
-      encode_map()(&map, is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3,
-                   const_cast<void*>(base), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                   CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = encode_tensor_map()(
+      &map, is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3, const_cast<void*>(base),
+      sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   check(result == CUDA_SUCCESS, "cuTensorMapEncodeTiled: error ", static_cast<int>(result), " for ", rows, " rows of ",
         heads, " heads with stride ", stride);
   return map;
@@ -204,8 +185,8 @@ void launch(const HopperAttention& call, cudaStream_t stream) {
   }
 }
 
-using ForManyKeys = Tuning<2, 6, 16, false, false, 0>;  ///< pairs of blocks share what they copy
-using ForFewKeys = Tuning<1, 6, 16, true, false, 0>;    ///< blocks alone start sooner and pad less
+using ForManyKeys = Tuning<2, 6, 16, false>;  ///< pairs of blocks share what they copy
+using ForFewKeys = Tuning<1, 6, 16, true>;    ///< blocks alone start sooner and pad less
 /// Below this, starting a pair together costs more than sharing gains.
 inline constexpr std::int64_t kManyKeys = 4096;
 

@@ -20,16 +20,12 @@ inline constexpr int kWarpgroupBytes = kTileBytes / 2;
 ///   stage_count           tiles of keys, and of values, in flight
 ///   batch_size            exponentials of a thread that are started before their results are used: 8 to 64
 ///   start_early           the first batch, under the products of the tile before
-///   take_turns            the warpgroups issue products in turn
-///   polynomial_share      of 16 exponentials, how many are polynomials
-template <int cluster_size, int stage_count, int batch_size, bool start_early, bool take_turns, int polynomial_share>
+template <int cluster_size, int stage_count, int batch_size, bool start_early>
 struct Tuning {
   static constexpr int cluster = cluster_size;
   static constexpr int stages = stage_count;
   static constexpr int batch = batch_size;
   static constexpr bool early = start_early;
-  static constexpr bool turns = take_turns;
-  static constexpr int polynomial = polynomial_share;
 };
 
 /// The sizes of one launch: blocks (query tiles, rounded up to whole clusters; heads; groups * splits).
@@ -102,29 +98,6 @@ __device__ __forceinline__ float exp2_unit(float x) {
   float y;
   asm volatile("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
-}
-
-/// 2^x by adding and multiplying alone, from 2^-126 to 2^127; what is outside gives these. Relative error 7.3e-5 for
-/// bfloat16, 2.7e-6 for float16: far below their rounding.
-template <typename Element>
-__device__ __forceinline__ float exp2_polynomial(float x) {
-  float bounded;
-  asm("max.NaN.f32 %0, %1, 0fC2FC0000;" : "=f"(bounded) : "f"(x));
-  asm("min.NaN.f32 %0, %0, 0f42FE0000;" : "+f"(bounded));
-  const float shifted = bounded + 12582912.0F;  // the integer part ends up in the low bits
-  const float fraction = bounded - (shifted - 12582912.0F);
-  float y;
-  if constexpr (std::is_same_v<Element, __nv_bfloat16>) {
-    y = fmaf(0.0551716685295105F, fraction, 0.2426111251115799F);
-    y = fmaf(y, fraction, 0.6932609677314758F);
-    y = fmaf(y, fraction, 0.9999280571937561F);
-  } else {
-    y = fmaf(9.570102207362652e-3F, fraction, 5.591785907745361e-2F);
-    y = fmaf(y, fraction, 2.40247443318367e-1F);
-    y = fmaf(y, fraction, 6.931217908859253e-1F);
-    y = fmaf(y, fraction, 9.999992847442627e-1F);
-  }
-  return __int_as_float(__float_as_int(y) + (__float_as_int(shifted) << 23));
 }
 
 /// The one thread that brings keys and values.
@@ -260,12 +233,11 @@ struct QueryRows {
   }
 
   /// Starts a batch of exponentials, in place.
-  template <int batch, bool exact>
+  template <int batch>
   __device__ __forceinline__ void start(float (&scores)[64]) const {
 #pragma unroll
     for (int i = batch * kBatch; i < (batch + 1) * kBatch; ++i) {
-      const bool by_polynomial = !exact && i * Tuned::polynomial % 16 < Tuned::polynomial;
-      scores[i] = by_polynomial ? exp2_polynomial<Element>(scores[i]) : exp2_unit(scores[i]);
+      scores[i] = exp2_unit(scores[i]);
     }
     if constexpr ((batch + 1) * kBatch < 64) {
       prepare<batch + 1>(scores);
@@ -288,13 +260,13 @@ struct QueryRows {
   }
 
   /// Every batch but the first, which is under way, each before the results of the one before are used.
-  template <int batch, bool exact>
+  template <int batch>
   __device__ __forceinline__ void go_on(float (&scores)[64], float (&parts)[4]) {
     if constexpr (batch * kBatch < 64) {
-      start<batch, exact>(scores);
+      start<batch>(scores);
       finish<batch - 1>(scores, parts);
       keep_apart();
-      go_on<batch + 1, exact>(scores, parts);
+      go_on<batch + 1>(scores, parts);
     } else {
       finish<batch - 1>(scores, parts);
     }
@@ -358,20 +330,8 @@ struct QueryRows {
       out[i] *= factor[i / 2 % 2];
     }
     prepare<0>(scores);
-    start<0, true>(scores);
-    go_on<1, true>(scores, parts);
-  }
-
-  /// The turn to issue products goes back and forth between the warpgroups.
-  __device__ __forceinline__ void take_turn() const {
-    if constexpr (Tuned::turns) {
-      asm volatile("bar.sync %0, 256;" ::"r"(3 + warpgroup) : "memory");
-    }
-  }
-  __device__ __forceinline__ void pass_turn() const {
-    if constexpr (Tuned::turns) {
-      asm volatile("bar.arrive %0, 256;" ::"r"(4 - warpgroup) : "memory");
-    }
+    start<0>(scores);
+    go_on<1>(scores, parts);
   }
 
   /// One tile, whose scores are on their way; sends for those of the next.
@@ -382,9 +342,6 @@ struct QueryRows {
       barrier_wait(memory + At::kKeysFull + following.index * 8, following.parity);
       issue_scores(next, following.index);
     }
-    if (!is_first) {
-      pass_turn();
-    }
     constexpr int kNext = has_next ? 1 : 0;  // groups of products
     product_wait<kNext + (Tuned::early ? 1 : 0)>();
 #pragma unroll
@@ -393,7 +350,7 @@ struct QueryRows {
     }
     float parts[4];
     prepare<0>(scores);
-    start<0, false>(scores);
+    start<0>(scores);
     if constexpr (kBatch < 64) {
       keep_apart();
     }
@@ -403,7 +360,7 @@ struct QueryRows {
     if (!is_first) {
       release(At::kValuesEmpty, last_index);
     }
-    go_on<1, false>(scores, parts);
+    go_on<1>(scores, parts);
     if (__any_sync(0xFFFFFFFF, !(parts[0] + parts[1] <= kLimit && parts[2] + parts[3] <= kLimit))) {
       raise(scores, parts, is_first ? valid_in_first : kKeyTile);
     }
@@ -417,7 +374,6 @@ struct QueryRows {
     for (int i = 0; i < 32; ++i) {
       pin(weights[i]);
     }
-    take_turn();
     product_fence();
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
@@ -438,9 +394,6 @@ struct QueryRows {
     product_wait<0>();
     valid_in_first = tiles.valid_in_last;
     begin(even, valid_in_first);
-    if (warpgroup == 1) {
-      pass_turn();
-    }
     int n = 0;
     for (; n + 2 < tiles.count; n += 2) {
       step<true>(even, odd, n == 0);
@@ -451,9 +404,6 @@ struct QueryRows {
       step<false>(odd, even, false);
     } else {
       step<false>(even, odd, n == 0);
-    }
-    if (warpgroup == 0) {
-      pass_turn();
     }
     product_wait<0>();
 #pragma unroll

@@ -5,31 +5,12 @@
 #include "backend/cuda/check.hpp"
 #include "backend/cuda/hopper_product.hpp"
 #include "backend/cuda/hopper_product_kernel.cuh"
+#include "backend/cuda/tensor_map.hpp"
 #include "base/message.hpp"
 
 namespace lingbot_map::cuda {
 
 namespace hopper_gemm {
-
-using EncodeMap = decltype(&cuTensorMapEncodeTiled);
-
-/// From the driver that is already loaded, so that nothing links it.
-EncodeMap encode_map() {
-  static const EncodeMap encode = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found),
-               "looking for cuTensorMapEncodeTiled");
-#else
-    check_cuda(cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &found),
-               "looking for cuTensorMapEncodeTiled");
-#endif
-    check(found == cudaDriverEntryPointSuccess && function != nullptr, "the driver has no cuTensorMapEncodeTiled");
-    return reinterpret_cast<EncodeMap>(function);
-  }();
-  return encode;
-}
 
 /// A matrix [rows, columns], copied in boxes of `box_rows` rows and kDepth columns; zeros outside.
 CUtensorMap make_map(const void* base, bool is_bf16, std::int64_t rows, std::int64_t columns, std::int64_t stride,
@@ -39,10 +20,10 @@ CUtensorMap make_map(const void* base, bool is_bf16, std::int64_t rows, std::int
   const cuuint32_t box[] = {kDepth, static_cast<cuuint32_t>(box_rows)};
   const cuuint32_t steps[] = {1, 1};
   CUtensorMap map;
-  const CUresult result =
-      encode_map()(&map, is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
-                   const_cast<void*>(base), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                   CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = encode_tensor_map()(
+      &map, is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<void*>(base),
+      sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   check(result == CUDA_SUCCESS, "cuTensorMapEncodeTiled: error ", static_cast<int>(result), " for ", rows, " rows of ",
         columns, " with stride ", stride);
   return map;
