@@ -171,8 +171,8 @@ __device__ __forceinline__ void copy_stages(std::uint32_t memory, const CUtensor
     barrier_expect(memory + At::kFull + step * 8, At::kStageBytes);
     copy_w(step, step);
   }
-  wait_for_previous_kernel();
-  let_next_kernel_start();
+  wait_for_previous();
+  let_next_start();
   for (int step = 0; step < at_once; ++step) {
     copy_x(step, step);
   }
@@ -562,7 +562,7 @@ __device__ __forceinline__ void compute(const Work& work, const Place<Tuned>& pl
 
   if constexpr (Tuned::kEpilogue == Epilogue::heads) {
     const SplitHeads& heads = work.heads;
-    wait_for_previous_kernel();
+    wait_for_previous();
     const bool of_q = thread < 2 * kHeadDim;
     const bool is_weight = thread % (2 * kHeadDim) < kHeadDim;
     const float* const source =
@@ -582,7 +582,7 @@ __device__ __forceinline__ void compute(const Work& work, const Place<Tuned>& pl
     }
   } else if constexpr (!Tuned::kFloat32) {
     tile.multiply_all();
-    wait_for_previous_kernel();
+    wait_for_previous();
 #pragma unroll
     for (int block = 0; block < Tuned::kColumns / kBlockColumns; ++block) {
       const int column = place.column + block * kBlockColumns;
@@ -600,7 +600,7 @@ __device__ __forceinline__ void compute(const Work& work, const Place<Tuned>& pl
   } else {
     constexpr bool kAdds = Tuned::kEpilogue == Epilogue::add;
     constexpr bool kEarly = kAdds && Tuned::kEarlyBase;
-    wait_for_previous_kernel();
+    wait_for_previous();
     float base[kEarly ? Tuned::kFinal : 1];
     if constexpr (kEarly) {
       tile.template load_base<0, Tuned::kFinalColumns / 8>(base);
