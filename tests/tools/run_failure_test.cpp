@@ -23,13 +23,13 @@ class RunFailureTest : public RunTest {
       std::filesystem::create_hard_link(folder_ / "frames/img_0.ppm",
                                         folder_ / ("frames/img_" + std::to_string(i) + ".ppm"));
   }
-  /// Waits until the run has written some frames.
+  /// Waits until the run has written some frames. Files appear one after the other, and in a frame the trajectory is
+  /// written before the poses.
   void wait_for_frames(std::size_t count) const {
+    const std::filesystem::path poses = folder_ / "out/poses_kitti.txt";
     for (int i = 0; i < 3000; ++i) {
       std::this_thread::sleep_for(10ms);
-      if (std::filesystem::exists(folder_ / "out/trajectory.txt") &&
-          table_of(folder_ / "out/poses_kitti.txt").size() >= count)
-        return;
+      if (std::filesystem::exists(poses) && table_of(poses).size() >= count) return;
     }
     FAIL() << "no frames were written";
   }
