@@ -41,6 +41,9 @@ class Model {
   [[nodiscard]] int threads() const noexcept;
   /// Bytes that the weights take on the device.
   [[nodiscard]] std::size_t weight_bytes() const noexcept;
+  /// 64 hexadecimal digits that tell networks apart: equal for the same configuration and weights, whatever file they
+  /// came from and whatever the device and dtype. Made of every tensor's shape and samples of its elements.
+  [[nodiscard]] const std::string& fingerprint() const noexcept;
   /// Names in the file that the network does not use.
   [[nodiscard]] const std::vector<std::string>& unexpected_tensors() const noexcept;
 

@@ -21,6 +21,20 @@ std::string reason(int error) { return std::generic_category().message(error); }
 // The kernel moves at most this many bytes a call anyway; SSIZE_MAX is never in question.
 constexpr std::size_t kLargestCall = std::size_t{1} << 30;
 
+template <typename Call>
+void call_on_folder(const std::filesystem::path& folder, const Call& call) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int result = descriptor < 0 ? -1 : call(descriptor);
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (result != 0) fail(ErrorCode::output, folder.string(), ": cannot be brought to the disk: ", reason(error));
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  // Some file systems know no such call for folders (EINVAL); their names need none.
+  call_on_folder(folder, [](int descriptor) { return ::fsync(descriptor) != 0 && errno != EINVAL ? -1 : 0; });
+}
+
 }  // namespace
 
 File::File(int descriptor, std::uint64_t size, std::string name)
@@ -141,8 +155,21 @@ void FileWriter::write(std::span<const std::byte> bytes) {
 
 void FileWriter::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
-void FileWriter::commit() {
+void FileWriter::overwrite(std::uint64_t offset, std::string_view bytes) {
+  check(offset <= position_ && bytes.size() <= position_ - offset, name_, ": ", bytes.size(), " bytes overwritten at ",
+        offset, " of ", position_);
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail_with_reason(errno);
+    offset += static_cast<std::uint64_t>(put);
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+void FileWriter::commit(bool durable) {
   check(descriptor_ >= 0, name_, " committed twice");
+  if (durable && ::fsync(descriptor_) != 0) fail_with_reason(errno);
   const int descriptor = std::exchange(descriptor_, -1);
   if (::close(descriptor) != 0) {  // network file systems report a full disk here
     const int error = errno;
@@ -154,6 +181,11 @@ void FileWriter::commit() {
     ::unlink(part_.c_str());
     fail(ErrorCode::output, name_, ": cannot be given its name: ", reason(error));
   }
+  if (durable) sync_folder(path_.has_parent_path() ? path_.parent_path() : ".");
+}
+
+void sync_file_system(const std::filesystem::path& folder) {
+  call_on_folder(folder, [](int descriptor) { return ::syncfs(descriptor); });
 }
 
 }  // namespace lingbot_map

@@ -53,11 +53,14 @@ class FileWriter {
   /// Appends. Throws Error(output) that says why (no space left, ...).
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  /// Replaces bytes that were written before. Throws Error(output).
+  void overwrite(std::uint64_t offset, std::string_view bytes);
   /// Bytes written so far.
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Gives the file its name. Nothing may be written afterwards. Throws Error(output).
-  void commit();
+  /// Gives the file its name. Nothing may be written afterwards. `durable`: waits until the disk itself has file and
+  /// name, so that a power cut leaves either the old or the new one whole. Throws Error(output).
+  void commit(bool durable = false);
 
  private:
   [[noreturn]] void fail_with_reason(int error) const;
@@ -68,5 +71,8 @@ class FileWriter {
   int descriptor_ = -1;
   std::uint64_t position_ = 0;
 };
+
+/// Waits until the disk has all that was written to the file system that `folder` is on. Throws Error(output).
+void sync_file_system(const std::filesystem::path& folder);
 
 }  // namespace lingbot_map

@@ -29,6 +29,26 @@ OutputFile::OutputFile(const std::filesystem::path& path) : name_(path.string())
   }
 }
 
+OutputFile::OutputFile(const std::filesystem::path& path, std::uint64_t size)
+    : OutputFile(path.string(), ::open(path.c_str(), O_WRONLY | O_CLOEXEC), size) {
+  if (descriptor_ < 0) {
+    const int error = errno;
+    fail(ErrorCode::output, name_, ": cannot be opened to go on with it: ", reason(error), "; begin the run anew");
+  }
+  const off_t found = ::lseek(descriptor_, 0, SEEK_END);
+  if (found < 0 || static_cast<std::uint64_t>(found) < size) {
+    fail(ErrorCode::output, name_, ": has ", found, " bytes, expected at least the ", size,
+         " it had when the run was saved; begin the run anew");
+  }
+  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) {
+    const int error = errno;
+    fail(ErrorCode::output, name_, ": cannot be cut to ", size, " bytes: ", reason(error));
+  }
+}
+
+OutputFile::OutputFile(std::string name, int descriptor, std::uint64_t size)
+    : name_(std::move(name)), descriptor_(descriptor), size_(size) {}
+
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : name_(std::move(other.name_)), descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
 

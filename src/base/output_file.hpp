@@ -16,6 +16,9 @@ class OutputFile {
  public:
   /// Creates the file, or empties an older one. Throws Error(output) when that is not possible.
   explicit OutputFile(const std::filesystem::path& path);
+  /// Opens a file that an earlier run left, to go on after its first `size` bytes; what comes behind them goes. Throws
+  /// Error(output) when the file is not there or has fewer.
+  OutputFile(const std::filesystem::path& path, std::uint64_t size);
   ~OutputFile();
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
@@ -35,6 +38,7 @@ class OutputFile {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:
+  OutputFile(std::string name, int descriptor, std::uint64_t size);
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
   std::string name_;

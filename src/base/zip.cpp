@@ -18,6 +18,7 @@ constexpr std::uint32_t kEnd = 0x06054b50;
 constexpr std::uint32_t kEnd64 = 0x06064b50;
 constexpr std::uint32_t kEnd64Locator = 0x07064b50;
 constexpr std::size_t kLocalBytes = 30;
+constexpr std::size_t kLocalCrc = 14;  // where a local header has it
 constexpr std::size_t kEntryBytes = 46;
 constexpr std::size_t kEndBytes = 22;
 constexpr std::size_t kEnd64Bytes = 56;
@@ -237,27 +238,57 @@ std::string ZipReader::read_text(const ZipEntry& entry, std::size_t limit) const
 ZipWriter::ZipWriter(const std::filesystem::path& path) : file_(path) {}
 
 void ZipWriter::add(std::string_view name, std::initializer_list<std::span<const std::byte>> pieces) {
-  check(!name.empty() && name.size() <= 0xffff, "zip entry name of ", name.size(), " bytes");
-  ZipEntry entry;
-  entry.name = name;
-  entry.offset = file_.position();
+  ZipEntry& entry = add_entry(name);
   for (const auto piece : pieces) {
     entry.size += piece.size();
     entry.crc = crc32(piece, entry.crc);
   }
+  write_local_header();
+  for (const auto piece : pieces) file_.write(piece);
+}
+
+void ZipWriter::add(std::string_view name, std::string_view content) { add(name, {std::as_bytes(std::span(content))}); }
+
+void ZipWriter::begin(std::string_view name, std::uint64_t bytes) {
+  add_entry(name).size = bytes;
+  write_local_header();
+  awaited_ = bytes;
+}
+
+void ZipWriter::append(std::span<const std::byte> piece) {
+  check(piece.size() <= awaited_, "zip entry: ", piece.size(), " bytes where ", awaited_, " were announced");
+  ZipEntry& entry = entries_.back();
+  entry.crc = crc32(piece, entry.crc);
+  file_.write(piece);
+  awaited_ -= piece.size();
+  if (awaited_ > 0) return;
+  std::string crc;
+  append_le(crc, entry.crc);
+  file_.overwrite(entry.offset + kLocalCrc, crc);
+}
+
+ZipEntry& ZipWriter::add_entry(std::string_view name) {
+  check(!name.empty() && name.size() <= 0xffff, "zip entry name of ", name.size(), " bytes");
+  check(awaited_ == 0, "zip entry ", name, ": the one before lacks ", awaited_, " bytes");
+  ZipEntry entry;
+  entry.name = name;
+  entry.offset = file_.position();
+  entries_.push_back(std::move(entry));
+  return entries_.back();
+}
+
+void ZipWriter::write_local_header() {
+  const ZipEntry& entry = entries_.back();
   // A local header that needs zip64 gives both sizes.
   const std::string extra = zip64_extra({entry.size, entry.size});
   std::string header;
   append_le(header, kLocalHeader);
   append_common(header, entry, extra.size());
   file_.write(header.append(entry.name).append(extra));
-  for (const auto piece : pieces) file_.write(piece);
-  entries_.push_back(std::move(entry));
 }
 
-void ZipWriter::add(std::string_view name, std::string_view content) { add(name, {std::as_bytes(std::span(content))}); }
-
-void ZipWriter::finish() {
+void ZipWriter::finish(bool durable) {
+  check(awaited_ == 0, "zip archive: its last entry lacks ", awaited_, " bytes");
   const std::uint64_t offset = file_.position();
   for (const ZipEntry& entry : entries_) {
     const std::string extra = zip64_extra({entry.size, entry.size, entry.offset});
@@ -293,7 +324,7 @@ void ZipWriter::finish() {
   append_le(tail, field32(offset));
   append_le(tail, std::uint16_t{0});
   file_.write(tail);
-  file_.commit();
+  file_.commit(durable);
 }
 
 }  // namespace lingbot_map

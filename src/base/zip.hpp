@@ -60,12 +60,19 @@ class ZipWriter {
   /// Appends an entry whose content is the pieces one after another. Names must differ.
   void add(std::string_view name, std::initializer_list<std::span<const std::byte>> pieces);
   void add(std::string_view name, std::string_view content);
-  /// Writes the directory and gives the file its name.
-  void finish();
+  /// The same for a content that is never in memory as a whole: begin(), then append() until there are `bytes`.
+  void begin(std::string_view name, std::uint64_t bytes);
+  void append(std::span<const std::byte> piece);
+  /// Writes the directory and gives the file its name, as FileWriter::commit() does.
+  void finish(bool durable = false);
 
  private:
+  ZipEntry& add_entry(std::string_view name);
+  void write_local_header();
+
   FileWriter file_;
   std::vector<ZipEntry> entries_;  // offset: of the local header
+  std::uint64_t awaited_ = 0;      // bytes of the last entry that are still to come
 };
 
 }  // namespace lingbot_map

@@ -10,6 +10,9 @@
 
 namespace lingbot_map {
 
+class StateReader;
+class StateWriter;
+
 /// Keys and values of the camera head: for every refinement pass and every block, rows `[frame, width]` in float32.
 /// Scale frames and keyframes stay for the whole sequence; nothing is ever evicted. Order of calls for n frames:
 /// prepare(n); write rows [frames(), frames() + n) of every plane and attend to [0, frames() + n); then commit(n), or
@@ -30,6 +33,11 @@ class CameraCache {
   /// Forgets all frames from `frames` on.
   void roll_back(std::int64_t frames);
   void clear() { roll_back(0); }
+  /// Writes the rows of the frames kept.
+  void save(StateWriter& state) const;
+  /// Becomes what a cache of the same sizes was when it was saved. Throws Error(input) where that does not fit it, before
+  /// memory is taken.
+  void restore(StateReader& state);
 
   /// Frames kept: the row that the next frame writes.
   [[nodiscard]] std::int64_t frames() const noexcept { return frames_; }

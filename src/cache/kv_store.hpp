@@ -11,6 +11,9 @@
 
 namespace lingbot_map {
 
+class StateReader;
+class StateWriter;
+
 /// The memory behind a TwoStreamCache: for every layer one plane of keys and one of values, rows `[token, width]`.
 /// The slots are of fixed size, the special tokens after them grow without limit and without a copy; memory is taken
 /// as it is first written, so a window that is half full takes half. The store owns the memory; tensors are views.
@@ -35,9 +38,19 @@ class KvStore {
   [[nodiscard]] Tensor keys(int layer) const { return plane(2 * static_cast<std::int64_t>(layer)); }
   [[nodiscard]] Tensor values(int layer) const { return plane(2 * static_cast<std::int64_t>(layer) + 1); }
 
+  /// Writes all tokens that were ever prepared, whoever still sees them.
+  void save(StateWriter& state) const;
+  /// Fills an unused store of the same shape with what was saved. Throws Error(input) where that does not fit it, before
+  /// memory is taken.
+  void restore(StateReader& state);
+
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   /// Bytes of one token in all planes.
   [[nodiscard]] std::size_t bytes_per_token() const noexcept;
+  /// Whether the rows of a range were ever prepared.
+  [[nodiscard]] bool holds(VisibleRange range) const noexcept {
+    return range.tokens == 0 || (range.first_token >= first_used_ && range.end() <= end_used_);
+  }
   /// Bytes of the tokens that were ever prepared, in all planes. On the CPU this is what is resident, up to page size.
   [[nodiscard]] std::size_t bytes_in_use() const noexcept;
 

@@ -8,6 +8,9 @@
 
 namespace lingbot_map {
 
+class StateReader;
+class StateWriter;
+
 /// Where one frame writes its keys and values: token positions from the base of every plane.
 struct FrameSpan {
   std::int64_t patch_token = 0;    ///< first of `patches_per_frame` tokens, always the border of a slot
@@ -86,6 +89,11 @@ class TwoStreamCache {
   [[nodiscard]] bool overwrites() const noexcept;
   /// Forgets all frames: the start of a sequence.
   void clear() noexcept;
+  /// Writes which frames it keeps; none may be pending.
+  void save(StateWriter& state) const;
+  /// Becomes what a cache of the same layout and scheme was when it was saved. Throws Error(input) on numbers that it
+  /// cannot have had.
+  void restore(const StateReader& state);
 
   /// The tokens that attention reads now. With a pending frame, or straight after the scale frames. Throws
   /// Error(internal) when after_attention has a hole because no frame is pending.

@@ -43,6 +43,7 @@ Device Model::device() const noexcept { return impl_->backend().device(); }
 DType Model::dtype() const noexcept { return impl_->dtype(); }
 int Model::threads() const noexcept { return impl_->threads(); }
 std::size_t Model::weight_bytes() const noexcept { return impl_->network().weights().bytes; }
+const std::string& Model::fingerprint() const noexcept { return impl_->network().weights().fingerprint; }
 const std::vector<std::string>& Model::unexpected_tensors() const noexcept { return impl_->unexpected(); }
 
 }  // namespace lingbot_map

@@ -4,6 +4,8 @@
 #include <span>
 #include <string>
 
+#include "model/fingerprint.hpp"
+
 namespace lingbot_map {
 namespace {
 
@@ -36,6 +38,7 @@ class WeightLoader {
     weights.depth = dpt("depth_head.");
     if (point_head && config_.has_point_head) weights.points = dpt("point_head.");
     weights.bytes = bytes_;
+    weights.fingerprint = fingerprint_.finish(config_.to_json());
     return weights;
   }
 
@@ -47,10 +50,11 @@ class WeightLoader {
     return *found;
   }
   [[nodiscard]] bool has(const std::string& name) const { return checkpoint_.find(name) != nullptr; }
-  [[nodiscard]] Values read(const std::string& name) const {
+  [[nodiscard]] Values read(const std::string& name) {
     const TensorInfo& tensor = info(name);
     Values values(static_cast<std::size_t>(tensor.elements()));
     checkpoint_.read(tensor, values);
+    fingerprint_.add(tensor, values);
     return values;
   }
   Buffer upload(std::span<const float> values) {
@@ -246,6 +250,7 @@ class WeightLoader {
   Precision trunk_;
   Precision dense_ = trunk_ == Precision::f32 ? Precision::f32 : Precision::tf32;
   std::size_t bytes_ = 0;
+  Fingerprint fingerprint_;
 };
 
 }  // namespace

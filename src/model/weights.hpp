@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "backend/backend.hpp"
@@ -88,6 +89,7 @@ struct NetworkWeights {
   DptWeights depth;
   std::optional<DptWeights> points;
   std::size_t bytes = 0;  ///< on the device
+  std::string fingerprint;
 };
 
 }  // namespace lingbot_map

@@ -4,10 +4,12 @@
 #include <array>
 #include <deque>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include "model/model_impl.hpp"
 #include "session/measuring.hpp"
+#include "session/saved_state.hpp"
 #include "session/stream_state.hpp"
 
 namespace lingbot_map {
@@ -122,6 +124,47 @@ class Session::Impl {
     return collect_all();
   }
 
+  void save(const std::filesystem::path& path) const {
+    if (failed_) fail(ErrorCode::usage, "save after a failed frame: the session cannot go on");
+    if (finished_) fail(ErrorCode::usage, "save after finish(): the session takes no further frame");
+    if (in_flight() > 0) {
+      fail(ErrorCode::usage, "save with ", in_flight(), " frames on their way: collect() their results first");
+    }
+    Backend& backend = model_->backend();
+    StateWriter state(path, [&](const Tensor& from, std::span<std::byte> to) { backend.download(from, to); });
+    save_identity(state, *model_, options_);
+    state.put("frame.width", grid_ ? grid_->width : 0);
+    state.put("frame.height", grid_ ? grid_->height : 0);
+    state.put("frames", frames_pushed());
+    state.put("streaming", streaming_);
+    if (state_) state_->save(state);
+    for (std::size_t i = 0; i < waiting_.size(); ++i) state.add(waiting_name(i), rows_of(waiting_[i].pixels));
+    state.finish();
+  }
+
+  void restore(const std::filesystem::path& path) {
+    Backend& backend = model_->backend();
+    StateReader state(path, [&](std::span<const std::byte> from, const Tensor& to) { backend.upload(from, to); });
+    check_identity(state, *model_, options_);
+    restore_grid(state);
+    const bool streaming = state.fields().flag("streaming");
+    const std::int64_t frames =
+        state.fields().integer("frames", 0, streaming ? std::int64_t{1} << 40 : options_.scale_frames - 1);
+    if ((frames > 0 || streaming) != grid_.has_value()) state.refuse("it has frames without a size");
+    if (streaming) {
+      make_state();
+      state_->restore(state);
+      begin_streaming(measure(model_->network(), options_, model_->dtype(), *grid_, options_.scale_frames));
+      pushed_ = frames;
+    } else {
+      restore_waiting(state, static_cast<std::size_t>(frames));
+    }
+  }
+
+  [[nodiscard]] std::int64_t frames_pushed() const noexcept {
+    return streaming_ ? pushed_ : static_cast<std::int64_t>(waiting_.size());
+  }
+
   [[nodiscard]] CacheStats cache_stats() const {
     if (state_) return state_->cache().statistics();
     CacheStats empty;
@@ -157,22 +200,59 @@ class Session::Impl {
     return all;
   }
 
-  void run_scale_pass() {
-    const auto frames = static_cast<std::int64_t>(waiting_.size());
+  static std::string waiting_name(std::size_t index) { return message("waiting.", index); }
+  /// Bytes in host memory as a matrix of one row.
+  static Tensor rows_of(const std::vector<std::uint8_t>& bytes) {
+    return {const_cast<std::uint8_t*>(bytes.data()), DType::u8, {1, static_cast<std::int64_t>(bytes.size())}};
+  }
+
+  void restore_grid(const StateReader& state) {
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    const auto width = static_cast<int>(state.fields().integer("frame.width", 0, most));
+    const auto height = static_cast<int>(state.fields().integer("frame.height", 0, most));
+    if (width == 0 && height == 0) return;
+    // A pixel takes more than a byte in any state: bounds what a made-up file can ask for.
+    if (std::uint64_t(width) * std::uint64_t(height) > state.bytes())
+      state.refuse(message("frames of ", width, "x", height, " pixels in a file of ", state.bytes(), " bytes"));
+    try {
+      grid_.emplace(model_->network().config(), width, height);
+    } catch (const Error& error) {
+      state.refuse(error.what());
+    }
+  }
+
+  void restore_waiting(StateReader& state, std::size_t frames) {
+    for (std::size_t i = 0; i < frames; ++i) {
+      state.expect(waiting_name(i), DType::u8, 1, 3 * grid_->width * grid_->height);
+      waiting_.emplace_back(static_cast<int>(grid_->width), static_cast<int>(grid_->height));
+      state.read(waiting_name(i), rows_of(waiting_.back().pixels));
+    }
+  }
+
+  void make_state() {
     Backend& backend = model_->backend();
-    const Measured measured = measure(model_->network(), options_, model_->dtype(), *grid_, frames);
     state_.emplace(model_->network(), options_, backend, *attention_, model_->dtype(), *grid_);
     if (options_.profile || backend.device().kind == Device::Kind::cpu) clock_ = backend.make_clock();
-    arena_ = Arena(backend.allocate(measured.scale_arena));
+  }
+
+  void run_scale_pass() {
+    const auto frames = static_cast<std::int64_t>(waiting_.size());
+    const Measured measured = measure(model_->network(), options_, model_->dtype(), *grid_, frames);
+    make_state();
+    arena_ = Arena(model_->backend().allocate(measured.scale_arena));
     ways_.push_back(make_way(frames));
     run(waiting_, StreamState::Role::scale);
     fetch();
     pushed_ = frames;
     waiting_ = {};
+    begin_streaming(measured);
+  }
+
+  void begin_streaming(const Measured& measured) {
     streaming_ = true;
     // The first pass is many frames at once: from here on one frame's memory is enough.
     arena_ = Arena();
-    arena_ = Arena(backend.allocate(measured.stream_arena));
+    arena_ = Arena(model_->backend().allocate(measured.stream_arena));
     ways_.clear();
     next_way_ = 0;
     for (int i = 0; i < kMostOnTheirWay; ++i) ways_.push_back(make_way(1));
@@ -311,6 +391,13 @@ int Session::in_flight() const noexcept { return impl_->in_flight(); }
 FrameResult Session::query(const Image& frame) { return impl_->query(frame); }
 void Session::prefill(std::int64_t keyframes) { impl_->prefill(keyframes); }
 std::vector<FrameResult> Session::finish() { return impl_->finish(); }
+void Session::save(const std::filesystem::path& path) const { impl_->save(path); }
+Session Session::restore(const Model& model, const SessionOptions& options, const std::filesystem::path& path) {
+  Session session(model, options);
+  session.impl_->restore(path);
+  return session;
+}
+std::int64_t Session::frames_pushed() const noexcept { return impl_->frames_pushed(); }
 CacheStats Session::cache_stats() const { return impl_->cache_stats(); }
 std::size_t Session::cache_bytes() const { return impl_->cache_bytes(); }
 const StageTimes& Session::stage_times() const { return impl_->times(); }

@@ -10,6 +10,9 @@
 
 namespace lingbot_map {
 
+class StateReader;
+class StateWriter;
+
 /// What a session keeps of its frames, and how one forward pass works on it.
 class StreamState {
  public:
@@ -33,6 +36,12 @@ class StreamState {
   /// For measurements: leaves the caches as if `keyframes` more frames had been kept, with keys and values that are
   /// copies of the last scale frame's. Needs the scale frames.
   void prefill(std::int64_t keyframes);
+
+  /// Writes the caches and counters, between two passes.
+  void save(StateWriter& state) const;
+  /// Goes on from what was saved with the same network, options, dtype and grid; nothing may have been run before.
+  /// Throws Error(input) where the state contradicts itself or does not fit.
+  void restore(StateReader& state);
 
   [[nodiscard]] const TwoStreamCache& cache() const noexcept { return cache_; }
   [[nodiscard]] std::size_t bytes_in_use() const noexcept { return store_.bytes_in_use() + camera_.bytes_in_use(); }
