@@ -17,6 +17,10 @@ class JsonFields {
   /// on anything else.
   [[nodiscard]] static JsonFields parse(std::string_view text, std::string source);
 
+  /// An object that was parsed already.
+  JsonFields(nlohmann::ordered_json object, std::string source)
+      : JsonFields(std::move(object), std::move(source), "") {}
+
   [[nodiscard]] std::int64_t integer(const std::string& key, std::int64_t least, std::int64_t most) const;
   /// Finite.
   [[nodiscard]] double number(const std::string& key) const;

@@ -78,8 +78,21 @@ std::vector<ColouredPoint> points_of(const FrameResult& result, const Image& ima
   return points;
 }
 
-PlyWriter::PlyWriter(const std::filesystem::path& path) : file_(path), count_offset_(kHeaderToCount.size()) {
-  file_.append(message(kHeaderToCount, count_text(0), kHeaderFromCount));
+PlyWriter::PlyWriter(const std::filesystem::path& path, const JsonFields* state)
+    : file_(open_output(path, state)), count_offset_(kHeaderToCount.size()) {
+  if (state == nullptr) {
+    file_.append(message(kHeaderToCount, count_text(0), kHeaderFromCount));
+    return;
+  }
+  constexpr std::int64_t most_points = 999'999'999'999;
+  static_assert(kCountWidth == 12);
+  points_ = state->integer("points", 0, most_points);
+  const std::size_t header_bytes = kHeaderToCount.size() + kCountWidth + kHeaderFromCount.size();
+  const std::uint64_t expected = header_bytes + static_cast<std::uint64_t>(points_) * kVertexBytes;
+  if (file_.size() != expected)
+    fail(ErrorCode::input, state->source(), ": ", path.filename().string(), " has ", points_, " points in ",
+         file_.size(), " bytes, expected ", expected, "; the file is damaged");
+  file_.overwrite(count_offset_, count_text(points_));
 }
 
 void PlyWriter::append(std::span<const ColouredPoint> points) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/output_file.hpp"
+#include "export/writer_state.hpp"
 #include "geometry/camera.hpp"
 #include "lingbot_map/session.hpp"
 
@@ -38,11 +39,12 @@ struct PointSelection {
 /// at any time: what lies past that number is an append that was cut off.
 class PlyWriter {
  public:
-  /// Throws Error(output).
-  explicit PlyWriter(const std::filesystem::path& path);
+  /// Begins the file, or goes on with it from a state(). Throws Error(output).
+  explicit PlyWriter(const std::filesystem::path& path, const JsonFields* state = nullptr);
   /// Throws Error(output).
   void append(std::span<const ColouredPoint> points);
   void close() { file_.close(); }
+  [[nodiscard]] WriterState state() const { return {{"bytes", file_.size()}, {"points", points_}}; }
   [[nodiscard]] std::int64_t points() const noexcept { return points_; }
 
  private:

@@ -3,7 +3,6 @@
 #include <array>
 #include <bit>
 #include <initializer_list>
-#include <iomanip>
 #include <limits>
 #include <span>
 #include <string>
@@ -72,27 +71,41 @@ std::vector<float> planes_of(const Image& image) {
   return planes;
 }
 
-/// Archives of an earlier run, and parts of archives that a killed run left.
-bool is_earlier_file(const std::filesystem::path& path) {
-  std::string name = path.filename().string();
-  if (name.ends_with(".part")) name.resize(name.size() - 5);
-  return name == "meta.npz" || (name.starts_with("frame_") && name.ends_with(".npz"));
+constexpr std::string_view kPrefix = "frame_";
+constexpr std::string_view kExtension = ".npz";
+constexpr std::string_view kMeta = "meta.npz";
+
+/// The types of frames as a state has them: a digit a frame.
+std::vector<std::uint8_t> frame_types_of(const JsonFields& state) {
+  std::vector<std::uint8_t> types;
+  for (const char digit : state.text("frame_types")) {
+    if (digit < '0' || digit > '2')
+      fail(ErrorCode::input, state.source(), ": frame_types has a digit that is none of 0, 1, 2; the file is damaged");
+    types.push_back(static_cast<std::uint8_t>(digit - '0'));
+  }
+  return types;
 }
 
 }  // namespace
 
-PredictionsWriter::PredictionsWriter(const std::filesystem::path& folder) : folder_(folder) {
+PredictionsWriter::PredictionsWriter(const std::filesystem::path& folder, const JsonFields* state) : folder_(folder) {
+  if (state != nullptr) frame_types_ = frame_types_of(*state);
   make_output_folder(folder);
-  std::vector<std::filesystem::path> earlier;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (is_earlier_file(entry->path())) earlier.push_back(entry->path());
-  for (const auto& path : earlier)
-    if (!error) std::filesystem::remove(path, error);
+  for (const std::string_view end : {"", ".part"}) {
+    if (!error) std::filesystem::remove(folder / message(kMeta, end), error);
+  }
   if (error) {
     fail(ErrorCode::output, folder.string(), ": files of an earlier run cannot be removed: ", error.message(),
          "; check the folder's permissions");
   }
+  remove_numbered_files(folder, kPrefix, kExtension, static_cast<std::int64_t>(frame_types_.size()));
+}
+
+WriterState PredictionsWriter::state() const {
+  std::string types;
+  for (const std::uint8_t type : frame_types_) types += static_cast<char>('0' + type);
+  return {{"frame_types", types}};
 }
 
 void PredictionsWriter::write(const FrameResult& result, const Image& image) {
@@ -103,7 +116,7 @@ void PredictionsWriter::write(const FrameResult& result, const Image& image) {
   const auto extrinsic = extrinsic_of(result.pose_enc);
   const auto intrinsic = intrinsic_of(intrinsics_of(result.pose_enc, result.width, result.height));
 
-  ZipWriter archive(folder_ / message("frame_", std::setfill('0'), std::setw(6), result.index, ".npz"));
+  ZipWriter archive(folder_ / numbered_name(kPrefix, result.index, kExtension));
   add_floats(archive, "pose_enc", {9}, result.pose_enc);
   add_floats(archive, "depth", {height, width, 1}, result.depth);
   add_floats(archive, "depth_conf", {height, width}, result.depth_conf);
@@ -125,7 +138,7 @@ void PredictionsWriter::finish() {
   for (const std::uint8_t type : frame_types_)
     is_keyframe.push_back(type != static_cast<std::uint8_t>(FrameType::non_keyframe) ? 1 : 0);
 
-  ZipWriter archive(folder_ / "meta.npz");
+  ZipWriter archive(folder_ / kMeta);
   add_array(archive, "frame_type", "|u1", {1, frames}, std::as_bytes(std::span(frame_types_)));
   add_array(archive, "is_keyframe", "|b1", {1, frames}, std::as_bytes(std::span(is_keyframe)));
   archive.finish();

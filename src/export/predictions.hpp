@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "export/writer_state.hpp"
 #include "lingbot_map/session.hpp"
 
 namespace lingbot_map {
@@ -19,13 +20,15 @@ namespace lingbot_map {
 /// count). Every file appears under its name when it is complete.
 class PredictionsWriter {
  public:
-  /// Makes the folder; removes frame_*.npz and meta.npz of an earlier run from it. Throws Error(output).
-  explicit PredictionsWriter(const std::filesystem::path& folder);
+  /// Makes the folder; removes frame_*.npz and meta.npz of an earlier run from it, or, with a state(), those past it.
+  /// Throws Error(output).
+  explicit PredictionsWriter(const std::filesystem::path& folder, const JsonFields* state = nullptr);
   /// Writes the archive of frame `result.index`. `image` is the network's input. Where the network gave no pose, the
   /// extrinsic is all NaN. Throws Error(output); Error(internal) when sizes differ.
   void write(const FrameResult& result, const Image& image);
   /// Writes meta.npz over all frames so far. Throws Error(output).
   void finish();
+  [[nodiscard]] WriterState state() const;
 
  private:
   std::filesystem::path folder_;

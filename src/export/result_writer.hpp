@@ -33,15 +33,19 @@ struct FrameMeta {
 /// frame by frame, so that after each call the files are whole and readable. Files of an earlier run are replaced.
 class ResultWriter {
  public:
-  /// Makes the folder and starts its files. Throws Error(usage) for a downsample factor below one or a threshold that
+  /// Makes the folder and starts its files; with a state(), goes on with the files that are there, from the frame at which
+  /// it was taken to the same bytes as if nothing had happened. Throws Error(usage) for a downsample factor below one or a threshold that
   /// is NaN; Error(output).
-  explicit ResultWriter(const std::filesystem::path& folder, const ResultOptions& options = {});
+  explicit ResultWriter(const std::filesystem::path& folder, const ResultOptions& options = {},
+                        const JsonFields* state = nullptr);
   /// Takes the results in the order of their indices, from 0 on. Throws Error(output); Error(input) that names the
   /// frame for a time stamp that is not later than the one before; Error(internal) when an index or a size is not
   /// right.
   void write(const FrameResult& result, const FrameMeta& meta);
   /// Completes the files: predictions/meta.npz, and errors that the system only reports at the end.
   void finish();
+  /// Where every file stands now.
+  [[nodiscard]] WriterState state() const;
 
   [[nodiscard]] std::int64_t frames() const noexcept { return frames_; }
   [[nodiscard]] std::int64_t points() const noexcept { return points_.points(); }

@@ -1,6 +1,7 @@
 #include "export/trajectory.hpp"
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "base/message.hpp"
@@ -20,11 +21,21 @@ std::int64_t nanoseconds(double seconds, const std::string& file) {
 
 }  // namespace
 
-TumWriter::TumWriter(const std::filesystem::path& path) : file_(path) {
+TumWriter::TumWriter(const std::filesystem::path& path, const JsonFields* state) : file_(open_output(path, state)) {
+  if (state != nullptr) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    last_nanoseconds_ = state->optional_integer("last_nanoseconds", -most, most);
+    return;
+  }
   file_.append(
       "# One line a frame: timestamp tx ty tz qx qy qz qw\n"
       "# Seconds; camera to world (tx ty tz is the camera centre); unit quaternion; camera axes x right, y down, z "
       "forward\n");
+}
+
+WriterState TumWriter::state() const {
+  return {{"bytes", file_.size()},
+          {"last_nanoseconds", last_nanoseconds_ ? WriterState(*last_nanoseconds_) : WriterState(nullptr)}};
 }
 
 void TumWriter::write(double timestamp, const std::optional<Rigid3>& world_from_camera) {
@@ -64,7 +75,9 @@ void KittiWriter::write(const std::optional<Rigid3>& world_from_camera) {
   file_.append(line += '\n');
 }
 
-IntrinsicsWriter::IntrinsicsWriter(const std::filesystem::path& path) : file_(path) {
+IntrinsicsWriter::IntrinsicsWriter(const std::filesystem::path& path, const JsonFields* state)
+    : file_(open_output(path, state)) {
+  if (state != nullptr) return;
   file_.append(
       "# One line a frame: index fx fy cx cy fx fy cx cy width height\n"
       "# First in pixels of the network's input, then in pixels of the original picture of width x height; cx and cy "

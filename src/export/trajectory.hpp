@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/output_file.hpp"
+#include "export/writer_state.hpp"
 #include "geometry/camera.hpp"
 
 namespace lingbot_map {
@@ -17,12 +18,13 @@ namespace lingbot_map {
 /// back the same float32. Camera axes: x right, y down, z forward.
 class TumWriter {
  public:
-  /// Throws Error(output).
-  explicit TumWriter(const std::filesystem::path& path);
+  /// Begins the file, or goes on with it from a state(). Throws Error(output).
+  explicit TumWriter(const std::filesystem::path& path, const JsonFields* state = nullptr);
   /// A frame without a pose leaves a comment, so that readers find its time stamp free. Throws Error(input) when
   /// `timestamp` is not finite or not later, by a nanosecond at least, than the one before; Error(output).
   void write(double timestamp, const std::optional<Rigid3>& world_from_camera);
   void close() { file_.close(); }
+  [[nodiscard]] WriterState state() const;
 
  private:
   OutputFile file_;
@@ -33,11 +35,13 @@ class TumWriter {
 /// matrix from camera to world, row by row. Camera axes: x right, y down, z forward.
 class KittiWriter {
  public:
-  /// Throws Error(output).
-  explicit KittiWriter(const std::filesystem::path& path) : file_(path) {}
+  /// Begins the file, or goes on with it from a state(). Throws Error(output).
+  explicit KittiWriter(const std::filesystem::path& path, const JsonFields* state = nullptr)
+      : file_(open_output(path, state)) {}
   /// A frame without a pose is twelve times "nan", since here the line's number is the frame's. Throws Error(output).
   void write(const std::optional<Rigid3>& world_from_camera);
   void close() { file_.close(); }
+  [[nodiscard]] WriterState state() const { return {{"bytes", file_.size()}}; }
 
  private:
   OutputFile file_;
@@ -51,11 +55,12 @@ class KittiWriter {
 /// "nan" stand for what the network gave no number for.
 class IntrinsicsWriter {
  public:
-  /// Throws Error(output).
-  explicit IntrinsicsWriter(const std::filesystem::path& path);
+  /// Begins the file, or goes on with it from a state(). Throws Error(output).
+  explicit IntrinsicsWriter(const std::filesystem::path& path, const JsonFields* state = nullptr);
   /// Throws Error(output).
   void write(std::int64_t index, const Intrinsics& processed, const OriginalPixels& original);
   void close() { file_.close(); }
+  [[nodiscard]] WriterState state() const { return {{"bytes", file_.size()}}; }
 
  private:
   OutputFile file_;

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/message.hpp"
+#include "base/sha256.hpp"
 #include "media/frame_source.hpp"
 #include "media/image.hpp"
 #include "media/image_files.hpp"
@@ -43,6 +47,20 @@ class ImageFolder final : public FrameSource {
   int width() const noexcept override { return plan_.width; }
   int height() const noexcept override { return plan_.height; }
   std::vector<std::string> warnings() const override { return plan_.warnings; }
+  void skip_to(std::int64_t source_index) override {
+    while (next_ < std::min(source_index, end_)) next_ += step();
+  }
+  bool repeatable() const noexcept override { return true; }
+  std::string fingerprint() const override {
+    Sha256 sha;
+    for (std::int64_t i = 0; i < end_; i += step()) {
+      const std::filesystem::path& file = files_[static_cast<std::size_t>(i)];
+      std::error_code ignored;  // what cannot be asked becomes a bad frame
+      const std::string line = message(file.filename().string(), '\0', std::filesystem::file_size(file, ignored), '\n');
+      sha.update(std::as_bytes(std::span(line)));
+    }
+    return sha.finish();
+  }
   void stop() noexcept override { stopped_ = true; }
 
  private:

@@ -10,10 +10,14 @@
 #include <opencv2/videoio.hpp>
 #include <opencv2/videoio/registry.hpp>
 #include <optional>
+#include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
 #include "base/message.hpp"
+#include "base/sha256.hpp"
 #include "media/frame_source.hpp"
 #include "media/opencv.hpp"
 #include "media/orientation.hpp"
@@ -165,6 +169,31 @@ class Video final : public FrameSource {
   int width() const noexcept override { return plan_.width; }
   int height() const noexcept override { return plan_.height; }
   std::vector<std::string> warnings() const override { return plan_.warnings; }
+  void skip_to(std::int64_t source_index) override {
+    for (; sampled_ < source_index; ++sampled_) {
+      if (sampled_ == 0) {
+        first_ = {};
+      } else if (!advance()) {
+        return;
+      }
+    }
+  }
+  bool repeatable() const noexcept override { return !capture_.live(); }
+  std::string fingerprint() const override {
+    constexpr std::uint64_t kPart = std::uint64_t{1} << 20;
+    Sha256 sha;
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(capture_.name(), none)) {
+      sha.update(std::as_bytes(std::span(capture_.name())));
+      return sha.finish();
+    }
+    const File file = File::open(capture_.name());
+    const std::uint64_t bytes = std::min(file.size(), kPart);
+    for (const std::string& part : {std::to_string(file.size()), file.read_text(0, bytes),
+                                    file.read_text(file.size() - bytes, bytes)})
+      sha.update(std::as_bytes(std::span(part)));
+    return sha.finish();
+  }
   void stop() noexcept override { stopped_ = true; }
 
  private:

@@ -42,9 +42,9 @@ TEST(Console, KeepsTheProgressLineBelow) {
 }
 
 TEST(Progress, TellsFramesRateKeptAndMemory) {
-  EXPECT_EQ(progress_line(120, 500, 60, 64, 1'210'000'000),
+  EXPECT_EQ(progress_line(120, 500, rate_text(120, 60), 64, 1'210'000'000),
             "120/500 frames, 2.00 frames/s, 64 kept, 1.21 GB of memory");
-  EXPECT_EQ(progress_line(1, std::nullopt, 0, 1, 0), "1 frames, 0.00 frames/s, 1 kept, 0 B of memory");
+  EXPECT_EQ(progress_line(1, std::nullopt, rate_text(1, 0), 1, 0), "1 frames, 0.00 frames/s, 1 kept, 0 B of memory");
   EXPECT_EQ(rate_text(1234, 10), "123 frames/s");
   EXPECT_EQ(rate_text(123, 10), "12.3 frames/s");
 }

@@ -64,6 +64,12 @@ class Program {
 
   void send(int signal) const { kill(child_, signal); }
 
+  /// Whether it has come to its end by itself.
+  [[nodiscard]] bool ended() const {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+  }
+
   Outcome wait() {
     int status = 0;
     waitpid(child_, &status, 0);

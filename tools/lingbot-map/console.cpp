@@ -23,6 +23,11 @@ void Console::warning(const std::string& line) {
   if (verbosity_ != Verbosity::quiet) print("lingbot-map: warning: " + line);
 }
 
+void Console::remember_warning(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  warnings_.push_back(line);
+}
+
 std::vector<std::string> Console::warnings() const {
   const std::lock_guard lock(mutex_);
   return warnings_;

@@ -24,6 +24,8 @@ class Console {
   void detail(const std::string& line);   ///< printed if verbose
   void warning(const std::string& line);  ///< printed unless quiet, and kept for the report
 
+  /// Keeps a warning for the report that an earlier process has printed.
+  void remember_warning(const std::string& line);
   [[nodiscard]] std::vector<std::string> warnings() const;
 
   /// Whether a progress line would be seen.

@@ -32,15 +32,23 @@ InputFrames::InputFrames(const RunOptions& options, int image_size, Console& con
   tell_warnings();
 }
 
+void InputFrames::resume_after(const InputPosition& position, std::int64_t skipped) {
+  source_->skip_to(position.source_index + 1);
+  timestamps_.resume_after(position.timestamp, position.name);
+  skipped_ = skipped;
+}
+
 std::optional<TimedFrame> InputFrames::next() {
+  std::vector<std::string> left_out;
   while (auto frame = source_->next()) {
     if (frame->ok()) {
       const double time = timestamps_.next(frame->timestamp, frame->source_index, frame->name);
-      return TimedFrame{*std::move(frame), time};
+      return TimedFrame{*std::move(frame), time, std::move(left_out)};
     }
     if (!skip_bad_frames_) fail(ErrorCode::input, frame->error, "; --skip_bad_frames goes on without such frames");
     ++skipped_;
-    console_.warning(frame->error + "; skipped");
+    left_out.push_back(frame->error + "; skipped");
+    console_.warning(left_out.back());
   }
   return std::nullopt;
 }

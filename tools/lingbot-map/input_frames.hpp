@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "console.hpp"
 #include "media/frame_source.hpp"
@@ -17,6 +18,16 @@ namespace lingbot_map::tool {
 struct TimedFrame {
   SourceFrame source;
   double timestamp = 0;  ///< seconds
+  /// Why the frames between the one before and this one were left out, a line each.
+  std::vector<std::string> left_out;
+  double decode_seconds = 0;  ///< that reading took from the beginning up to this frame
+};
+
+/// The last frame that was used, to go on after it.
+struct InputPosition {
+  std::int64_t source_index = 0;
+  double timestamp = 0;  ///< seconds
+  std::string name;
 };
 
 /// The frames that a run was asked for, with their times: bad ones end it or are left out, as the options say. All
@@ -29,6 +40,8 @@ class InputFrames {
   /// The next good frame; nothing at the end or after stop(). Throws Error(input) that names a frame that cannot be
   /// read, unless they are skipped, or has no time.
   std::optional<TimedFrame> next();
+  /// Leaves out the frames up to this one, of which an earlier process left out `skipped`.
+  void resume_after(const InputPosition& position, std::int64_t skipped);
   /// Ends the sequence. May be called from any thread.
   void stop() noexcept { source_->stop(); }
   /// Prints what the source came to know since its warnings were last printed.
@@ -37,6 +50,9 @@ class InputFrames {
   [[nodiscard]] std::optional<std::int64_t> expected() const { return source_->expected_frames(); }
   [[nodiscard]] int width() const noexcept { return source_->width(); }
   [[nodiscard]] int height() const noexcept { return source_->height(); }
+  /// As FrameSource has them.
+  [[nodiscard]] bool repeatable() const noexcept { return source_->repeatable(); }
+  [[nodiscard]] std::string fingerprint() const { return source_->fingerprint(); }
   /// What messages call it.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Frames left out because they could not be read.

@@ -16,10 +16,10 @@ std::string rate_text(std::int64_t frames, double seconds) {
   return text.str();
 }
 
-std::string progress_line(std::int64_t frames, std::optional<std::int64_t> expected, double seconds, std::int64_t kept,
-                          std::size_t memory) {
-  return message(frames, expected ? message("/", *expected) : "", " frames, ", rate_text(frames, seconds), ", ", kept,
-                 " kept, ", bytes_text(memory), " of memory");
+std::string progress_line(std::int64_t frames, std::optional<std::int64_t> expected, const std::string& rate,
+                          std::int64_t kept, std::size_t memory) {
+  return message(frames, expected ? message("/", *expected) : "", " frames, ", rate, ", ", kept, " kept, ",
+                 bytes_text(memory), " of memory");
 }
 
 void Progress::update(std::int64_t frames, std::int64_t kept) {
@@ -29,7 +29,7 @@ void Progress::update(std::int64_t frames, std::int64_t kept) {
   if (drawn_ && now - *drawn_ < 100ms) return;
   drawn_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  console_.progress(progress_line(frames, expected_, seconds, kept, resident_bytes()));
+  console_.progress(progress_line(frames, expected_, rate_text(frames - first_, seconds), kept, resident_bytes()));
 }
 
 }  // namespace lingbot_map::tool

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <deque>
@@ -12,12 +13,15 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/file.hpp"
 #include "base/message.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "checkpoint/checkpoint.hpp"
+#include "checkpoint_folder.hpp"
 #include "choices.hpp"
 #include "command.hpp"
 #include "config/manifest.hpp"
@@ -33,6 +37,8 @@
 #include "run_options.hpp"
 #include "run_output.hpp"
 #include "run_report.hpp"
+#include "run_saver.hpp"
+#include "saved_run.hpp"
 #include "stage_table.hpp"
 #include "stopwatch.hpp"
 
@@ -54,6 +60,9 @@ struct FrameOutcome {
   TimedFrame frame;
 };
 
+/// What travels from the computing thread to the writing one.
+using Step = std::variant<FrameOutcome, Cut>;
+
 /// One call of the command, from its options to its exit.
 class Run {
  public:
@@ -62,11 +71,16 @@ class Run {
 
  private:
   void open_input();
+  void find_saved_run();
   void load_model();
   void choose_keyframe_interval();
   [[nodiscard]] PlannedRun planned_run() const;
+  void require_same_run_as_before();
+  [[nodiscard]] Session make_session();
+  [[nodiscard]] RunOutput make_output();
   void stream();
-  void run_stages(Session& session, RunOutput& output);
+  void run_stages(Session& session, RunOutput& output, RunSaver& saver);
+  [[nodiscard]] StageTimes all_stages(const Session& session) const;
   void hash_checkpoint();
   void end(RunStatus status, const std::exception_ptr& failure);
   void write_report();
@@ -79,6 +93,11 @@ class Run {
   Stopwatch total_;
   RunReport report_;
   std::optional<InputFrames> input_;
+  CheckpointFolder checkpoints_;
+  std::string saved_in_;                                  ///< the file that tells of the run to go on with
+  std::optional<SavedRun> saved_;                         ///< that run
+  std::optional<nlohmann::ordered_json> complete_before_;  ///< identity of a run that needs no more
+  double earlier_seconds_ = 0;                            ///< in all, of the processes before
   std::optional<Model> model_;
   MemoryPlan plan_;
 };
@@ -86,7 +105,8 @@ class Run {
 Run::Run(RunOptions options)
     : options_(std::move(options)),
       settings_(settle(options_)),
-      console_(std::cerr, verbosity_of(options_), isatty(STDERR_FILENO) == 1) {
+      console_(std::cerr, verbosity_of(options_), isatty(STDERR_FILENO) == 1),
+      checkpoints_(options_.output) {
   report_.options = options_;
   report_.session = settings_.session;
   for (const std::string& note : options_.notes) console_.info(note);
@@ -94,10 +114,16 @@ Run::Run(RunOptions options)
 
 void Run::execute() {
   open_input();
+  if (options_.resume && !options_.plan) find_saved_run();
   load_model();
   choose_keyframe_interval();
   if (options_.plan) {
     print(plan_text(plan_, planned_run()));
+    return;
+  }
+  if (options_.resume) require_same_run_as_before();
+  if (complete_before_) {
+    console_.info(message("the run in ", options_.output, " is complete: there is nothing to go on with"));
     return;
   }
   require_memory(plan_, planned_run());
@@ -116,11 +142,39 @@ void Run::open_input() {
 
   report_.image_size = options_.image_size.value_or(report_.config.image_size);
   input_.emplace(options_, report_.image_size, console_);
+  if ((options_.resume || options_.checkpoint_every > 0) && !input_->repeatable())
+    fail(ErrorCode::usage, options_.resume ? "--resume" : "--checkpoint_every", ": the frames of ", input_->name(),
+         " do not come a second time, so that a run could go on with them; leave the flag out");
   report_.expected_frames = input_->expected();
+  report_.input_fingerprint = input_->fingerprint();
   report_.width = input_->width();
   report_.height = input_->height();
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
+}
+
+void Run::find_saved_run() {
+  const std::filesystem::path report_file = std::filesystem::path(options_.output) / "run.json";
+  std::error_code ignored;
+  if (std::filesystem::exists(report_file, ignored)) {
+    const JsonFields earlier = JsonFields::parse(read_text_file(report_file, std::size_t{1} << 30), report_file.string());
+    if (earlier.text("status") == name_of(RunStatus::complete)) {
+      saved_in_ = report_file.string();
+      complete_before_ = identity_of(earlier.json());
+      return;
+    }
+  }
+  const std::optional<JsonFields> fields = checkpoints_.read_run();
+  if (!fields)
+    fail(ErrorCode::input, "--resume: ", options_.output,
+         " holds no saved run; begin one without --resume and with --checkpoint_every N");
+  saved_in_ = fields->source();
+  saved_ = saved_run_of(*fields);
+}
+
+/// Before anything is touched.
+void Run::require_same_run_as_before() {
+  require_same_run(saved_ ? saved_->identity : *complete_before_, identity_of(to_json(report_)), saved_in_);
 }
 
 void Run::load_model() {
@@ -129,6 +183,7 @@ void Run::load_model() {
   report_.seconds.load = watch.seconds();
   report_.device = model_->device();
   report_.dtype = model_->dtype();
+  report_.model_fingerprint = model_->fingerprint();
   report_.threads = model_->threads();
   report_.weight_bytes = model_->weight_bytes();
   report_.unexpected_tensors = model_->unexpected_tensors().size();
@@ -161,11 +216,52 @@ PlannedRun Run::planned_run() const {
           .free_bytes = device_info(report_.device).free_bytes};
 }
 
+Session Run::make_session() {
+  if (!saved_) return Session(*model_, report_.session);
+  const std::filesystem::path file = checkpoints_.session_file(saved_->counts.frames);
+  Session session = Session::restore(*model_, report_.session, file);
+  if (session.frames_pushed() != saved_->counts.frames)
+    fail(ErrorCode::input, file.string(), ": has ", session.frames_pushed(), " frames, expected the ",
+         saved_->counts.frames, " of ", saved_in_, "; begin the run anew");
+  checkpoints_.keep_only(saved_->counts.frames);
+  return session;
+}
+
+RunOutput Run::make_output() {
+  if (!saved_) {
+    checkpoints_.clear();  // before the files that it belongs to
+    std::error_code ignored;
+    std::filesystem::remove(std::filesystem::path(options_.output) / "run.json", ignored);
+    return RunOutput(options_);
+  }
+  const JsonFields state(saved_->output, saved_in_);
+  RunOutput output(options_, &state);
+  if (output.results().frames() != saved_->counts.frames)
+    fail(ErrorCode::input, saved_in_, ": has files of ", output.results().frames(), " frames, expected ",
+         saved_->counts.frames, "; begin the run anew");
+  input_->resume_after(saved_->position, static_cast<std::int64_t>(saved_->left_out.size()));
+  for (const std::string& line : saved_->left_out) console_.remember_warning(line);
+  report_.start = saved_->start;
+  report_.counts = saved_->counts;
+  const double load = report_.seconds.load;
+  report_.seconds = saved_->seconds;
+  report_.seconds.load = load;
+  earlier_seconds_ = saved_->seconds.total;
+  console_.info(message("going on after ", saved_->counts.frames, " frames"));
+  return output;
+}
+
 void Run::stream() {
-  Session session(*model_, report_.session);
+  Session session = make_session();
   report_.attention = session.attention();
   console_.info(message("attention: ", session.attention_description()));
-  RunOutput output(options_);
+  const nlohmann::ordered_json identity = identity_of(to_json(report_));
+  if (saved_) {
+    if (const std::string differences = numeric_differences(saved_->identity, identity); !differences.empty())
+      console_.warning("from here on results may differ in their last bits: " + differences);
+  }
+  RunOutput output = make_output();
+  RunSaver saver(checkpoints_, options_.checkpoint_every, identity, console_, saved_ ? &*saved_ : nullptr);
   write_report();
   interrupt_.arm([this] {
     console_.info("interrupted: what was computed so far is being written; once more ends the program at once");
@@ -178,7 +274,7 @@ void Run::stream() {
   {
     const std::jthread hashing([this] { hash_checkpoint(); });
     try {
-      run_stages(session, output);
+      run_stages(session, output, saver);
       if (interrupt_.happened()) status = RunStatus::interrupted;
       output.finish();
     } catch (const std::exception& error) {
@@ -194,11 +290,15 @@ void Run::stream() {
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));
-  if (options_.profile || report_.device == Device::cpu()) report_.stages = session.stage_times();
+  if (options_.profile || report_.device == Device::cpu()) report_.stages = all_stages(session);
   report_.device_info = device_info(report_.device);
   report_.cache = session.cache_stats();
   report_.cache_bytes = session.cache_bytes();
+  if (status != RunStatus::complete && saver.saved_frames() > 0)
+    console_.info(message("saved after ", saver.saved_frames(), " frames: --resume goes on from there"));
   end(status, failure);
+  if (saver.saved_frames() > 0) output.sync();
+  checkpoints_.clear();
 }
 
 void Run::hash_checkpoint() {
@@ -209,48 +309,94 @@ void Run::hash_checkpoint() {
   }
 }
 
-void Run::run_stages(Session& session, RunOutput& output) {
-  Progress progress(console_, report_.expected_frames);
+StageTimes Run::all_stages(const Session& session) const {
+  StageTimes stages = session.stage_times();
+  if (saved_) {
+    stages.encoder += saved_->stages.encoder;
+    stages.frame_attention += saved_->stages.frame_attention;
+    stages.global_attention += saved_->stages.global_attention;
+    stages.camera += saved_->stages.camera;
+    stages.depth += saved_->stages.depth;
+  }
+  return stages;
+}
+
+void Run::run_stages(Session& session, RunOutput& output, RunSaver& saver) {
+  const std::int64_t first = report_.counts.frames;
+  Progress progress(console_, report_.expected_frames, first);
   std::deque<TimedFrame> waiting;  // frames that were submitted and have no result yet
-  std::int64_t results = 0;
-  const auto pair_up = [&](std::vector<FrameResult> computed, std::vector<FrameOutcome>& outcomes) {
+  std::int64_t results = first;
+  Cut here;  // the last frame that has a result
+  const auto pair_up = [&](std::vector<FrameResult> computed, std::vector<Step>& outcomes) {
     for (FrameResult& result : computed) {
-      outcomes.push_back({std::move(result), std::move(waiting.front())});
+      TimedFrame& frame = waiting.front();
+      here.position = {frame.source.source_index, frame.timestamp, frame.source.name};
+      here.seconds.decode = frame.decode_seconds;
+      outcomes.emplace_back(FrameOutcome{std::move(result), std::move(frame)});
       waiting.pop_front();
       ++results;
     }
     progress.update(results, session.cache_stats().frame_count);
   };
   const auto collect_all_but = [&](int on_their_way) {
-    std::vector<FrameOutcome> outcomes;
+    std::vector<Step> outcomes;
     while (session.in_flight() > on_their_way) pair_up(session.collect(), outcomes);
     return outcomes;
   };
+  const Stopwatch watch;
+  const double earlier_stream = report_.seconds.stream;
+  const auto cut_here = [&](std::vector<Step>& outcomes) {
+    if (!waiting.empty()) return;  // scale frames: there is nothing to lose yet
+    std::optional<Cut> cut = saver.save_session(session, results);
+    if (!cut) return;
+    cut->position = here.position;
+    cut->stages = all_stages(session);
+    cut->seconds = {.decode = here.seconds.decode,
+                    .inference = report_.seconds.inference,
+                    .stream = earlier_stream + watch.seconds(),
+                    .total = earlier_seconds_ + total_.seconds()};
+    outcomes.emplace_back(*std::move(cut));
+  };
+  std::atomic<bool> input_ended = false;
 
-  Stages<TimedFrame, FrameOutcome> stages;
+  Stages<TimedFrame, Step> stages;
   stages.produce = [&] {
-    const Timed timed(report_.seconds.decode);
-    return input_->next();
+    std::optional<TimedFrame> frame;
+    {
+      const Timed timed(report_.seconds.decode);
+      frame = input_->next();
+    }
+    if (frame) frame->decode_seconds = report_.seconds.decode;
+    input_ended = !frame && !stop_.stop_requested();
+    return frame;
   };
   stages.transform = [&](TimedFrame frame) {
     const Timed timed(report_.seconds.inference);
     waiting.push_back(std::move(frame));
     session.submit(waiting.back().source.image);
     // The device works on this frame while the one before it is taken, written, and the next one read.
-    return collect_all_but(1);
+    if (!saver.due(results + static_cast<std::int64_t>(waiting.size()))) return collect_all_but(1);
+    std::vector<Step> outcomes = collect_all_but(0);
+    cut_here(outcomes);
+    return outcomes;
   };
   stages.drain = [&] {
     const Timed timed(report_.seconds.inference);
-    return collect_all_but(0);
+    std::vector<Step> outcomes = collect_all_but(0);
+    if (!input_ended && saver.worth_a_last_one(results)) cut_here(outcomes);
+    return outcomes;
   };
   stages.finish = [&] {
     const Timed timed(report_.seconds.inference);
-    std::vector<FrameOutcome> outcomes;
+    std::vector<Step> outcomes;
     pair_up(session.finish(), outcomes);
     return outcomes;
   };
-  stages.consume = [&](FrameOutcome outcome) {
+  stages.consume = [&](Step step) {
     const Timed timed(report_.seconds.write);
+    if (const Cut* cut = std::get_if<Cut>(&step)) return saver.commit(*cut, output, report_);
+    auto& outcome = std::get<FrameOutcome>(step);
+    saver.note(outcome.frame);
     output.write(outcome.result, std::move(outcome.frame));
     report_.counts.add(outcome.result.type);
   };
@@ -281,7 +427,7 @@ void Run::end(RunStatus status, const std::exception_ptr& failure) {
 }
 
 void Run::write_report() {
-  report_.seconds.total = total_.seconds();
+  report_.seconds.total = earlier_seconds_ + total_.seconds();
   report_.peak_memory_bytes = peak_resident_bytes();
   write_json(std::filesystem::path(options_.output) / "run.json", to_json(report_));
 }

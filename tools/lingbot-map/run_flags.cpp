@@ -53,6 +53,9 @@ void add_output_flags(Flags& flags, RunOptions& options) {
   flags.flag("--save_predictions", options.save_predictions, "Everything the network says, one .npz a frame");
   flags.flag("--save_depth", options.save_depth, "Depth and confidence as pictures");
   flags.value("--export_preprocessed", options.export_preprocessed, "Write what the network sees as PNG", "DIR");
+  flags.value("--checkpoint_every", options.checkpoint_every,
+              "Save the run every n frames, so that --resume can go on from there if it is killed", "N");
+  flags.flag("--resume", options.resume, "Go on with the run in --output, from where it was last saved");
   flags.flag("--plan", options.plan, "Print the memory that a run takes, and stop");
   flags.flag("--profile", options.profile, "Print the time of every stage at the end; on a GPU this costs speed");
   flags.flag("--quiet", options.quiet, "Print nothing but errors");

@@ -59,6 +59,8 @@ void check_output(const RunOptions& options) {
   if (!std::isfinite(options.conf_threshold))
     fail(ErrorCode::usage, "--conf_threshold: found ", options.conf_threshold, ", expected a number");
   require_at_least_one("--downsample_factor", options.downsample_factor);
+  if (options.checkpoint_every < 0)
+    fail(ErrorCode::usage, "--checkpoint_every: found ", options.checkpoint_every, ", expected a number of frames");
   if (options.quiet && options.verbose)
     fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
 }

@@ -49,6 +49,8 @@ struct RunOptions {
   bool save_predictions = false;
   bool save_depth = false;
   std::string export_preprocessed;
+  int checkpoint_every = 0;  ///< frames; 0: never
+  bool resume = false;
   bool plan = false;
   bool profile = false;
   bool quiet = false;

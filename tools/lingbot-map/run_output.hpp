@@ -20,12 +20,16 @@ namespace lingbot_map::tool {
 /// Pictures of an earlier run are removed first, so that none of its frames is taken for one of this.
 class RunOutput {
  public:
-  /// Makes the folders. Throws Error(output).
-  explicit RunOutput(const RunOptions& options);
+  /// Makes the folders; with a state(), goes on with the files that are there. Throws Error(output).
+  explicit RunOutput(const RunOptions& options, const JsonFields* state = nullptr);
   /// Takes the results in order. Throws Error(output).
   void write(const FrameResult& result, TimedFrame frame);
   /// Completes the files. Throws Error(output).
   void finish() { results_.finish(); }
+  /// Where every file stands now.
+  [[nodiscard]] WriterState state() const { return results_.state(); }
+  /// Waits until the disk has what was written. Throws Error(output).
+  void sync() const;
 
   [[nodiscard]] const ResultWriter& results() const noexcept { return results_; }
 

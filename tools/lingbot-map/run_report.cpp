@@ -19,16 +19,6 @@ Json or_null(const std::optional<T>& value) {
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-/// "2025-01-31T23:59:59Z"
-std::string utc(std::chrono::system_clock::time_point time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::ostringstream text;
-  text << std::put_time(&parts, "%FT%TZ");
-  return text.str();
-}
-
 /// Every flag of the command under its name, with the value that took effect.
 Json settings(const RunReport& report) {
   const RunOptions& options = report.options;
@@ -64,6 +54,7 @@ Json settings(const RunReport& report) {
       {"save_predictions", options.save_predictions},
       {"save_depth", options.save_depth},
       {"export_preprocessed", or_null(options.export_preprocessed)},
+      {"checkpoint_every", options.checkpoint_every},
   };
 }
 
@@ -80,6 +71,15 @@ Json timings(const RunReport& report) {
 }
 
 }  // namespace
+
+std::string utc_now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::ostringstream text;
+  text << std::put_time(&parts, "%FT%TZ");
+  return text.str();
+}
 
 std::string_view name_of(RunStatus status) noexcept {
   switch (status) {
@@ -107,7 +107,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
       {"status", std::string(name_of(report.status))},
       {"error", or_null(report.error)},
       {"program", {{"version", version()}, {"commit", commit()}, {"features", build_features()}}},
-      {"start", utc(report.start)},
+      {"start", report.start},
       {"device",
        {{"name", report.device_info.name},
         {"driver", or_null(report.device_info.driver)},
@@ -118,11 +118,15 @@ nlohmann::ordered_json to_json(const RunReport& report) {
        {{"path", report.options.model_path},
         {"format", or_null(report.checkpoint_format)},
         {"sha256", or_null(report.sha256)},
+        {"fingerprint", or_null(report.model_fingerprint)},
         {"config", Json::parse(report.config.to_json())},
         {"weight_bytes", report.weight_bytes},
         {"unexpected_tensors", report.unexpected_tensors}}},
       {"input",
-       {{"expected_frames", or_null(report.expected_frames)}, {"width", report.width}, {"height", report.height}}},
+       {{"expected_frames", or_null(report.expected_frames)},
+        {"width", report.width},
+        {"height", report.height},
+        {"fingerprint", or_null(report.input_fingerprint)}}},
       {"counts",
        {{"frames", report.counts.frames},
         {"scale_frames", report.counts.scale_frames},

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,9 @@
 
 namespace lingbot_map::tool {
 
+/// "2025-01-31T23:59:59Z"
+[[nodiscard]] std::string utc_now();
+
 /// How a run ended. A report that still says `running` is of a run that was killed, or of one that goes on.
 enum class RunStatus { running, complete, interrupted, failed };
 [[nodiscard]] std::string_view name_of(RunStatus status) noexcept;
@@ -22,16 +24,18 @@ enum class RunStatus { running, complete, interrupted, failed };
 struct RunReport {
   RunStatus status = RunStatus::running;
   std::string error;
-  std::chrono::system_clock::time_point start = std::chrono::system_clock::now();
+  std::string start = utc_now();  ///< of the first process, if it was resumed
 
   RunOptions options;
   SessionOptions session;                       ///< the effective ones
   int image_size = 0;                           ///< the effective one
   std::optional<std::int64_t> expected_frames;  ///< before the first frame was read
+  std::string input_fingerprint;
   int width = 0;                                ///< pixels of the network's input
   int height = 0;
 
   std::string checkpoint_format;
+  std::string model_fingerprint;
   std::optional<std::string> sha256;  ///< of the checkpoint; unset if not computed to the end
   Config config;
   Device device;

@@ -23,6 +23,11 @@ class Timestamps {
   /// before any frame was left out. Throws Error(input) that names the frame when its name has no number, or the time
   /// does not come after that of the frame before.
   double next(std::optional<double> stated, std::int64_t source_index, const std::string& name);
+  /// Goes on after a frame of an earlier process that had this time.
+  void resume_after(double time, const std::string& name) {
+    last_ = time;
+    last_name_ = name;
+  }
 
  private:
   Rule rule_;

@@ -1,0 +1,288 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <opencv2/core.hpp>
+#include <opencv2/videoio.hpp>
+#include <random>
+#include <thread>
+
+#include "export/readers.hpp"
+#include "run_fixture.hpp"
+
+namespace lingbot_map::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+/// Every file under a folder by its name; of run.json what does not depend on time and memory.
+std::map<std::string, std::string> contents_of(const fs::path& folder) {
+  std::map<std::string, std::string> contents;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_directory()) continue;
+    const std::string name = fs::relative(entry.path(), folder).string();
+    contents[name] = content_of(entry.path());
+    if (name != "run.json") continue;
+    auto json = nlohmann::json::parse(contents[name]);
+    for (const char* key : {"seconds", "start", "frames_per_second", "peak_memory_bytes", "device"}) json.erase(key);
+    for (const char* key : {"skip_bad_frames", "checkpoint_every"}) json["settings"].erase(key);
+    contents[name] = json.dump(2);
+  }
+  return contents;
+}
+
+void expect_same_files(const std::map<std::string, std::string>& found,
+                       const std::map<std::string, std::string>& expected) {
+  for (const auto& [name, content] : expected) {
+    const auto there = found.find(name);
+    ASSERT_NE(there, found.end()) << name;
+    if (name == "run.json") {
+      EXPECT_EQ(there->second, content);
+    }
+    EXPECT_TRUE(there->second == content) << name;
+  }
+  for (const auto& [name, content] : found) EXPECT_TRUE(expected.contains(name)) << name;
+}
+
+class RunResumeTest : public RunTest {
+ protected:
+  static std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::vector<std::string> run_words(const std::vector<std::string>& more = {}) const {
+    return words("out", with({"--num_scale_frames", "3", "--kv_cache_sliding_window", "4", "--keyframe_interval", "3"},
+                             more));
+  }
+  /// What the run leaves that nothing disturbs.
+  std::map<std::string, std::string> undisturbed(const std::vector<std::string>& words) const {
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    auto contents = contents_of(folder_ / "out");
+    fs::remove_all(folder_ / "out");
+    return contents;
+  }
+  std::string saved() const {
+    const fs::path file = folder_ / "out/checkpoint/run.json";
+    return fs::exists(file) ? content_of(file) : "";
+  }
+  /// Frames of the session that the saved run goes on with.
+  std::vector<std::string> sessions() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / "out/checkpoint"))
+      if (entry.path().filename() != "run.json") names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  /// A run over 15 frames that ended at its tenth, which cannot be read, and was saved there.
+  void make_saved_run() const {
+    make_frames(15);
+    write_content(folder_ / "frames/img_10.ppm", picture(10).substr(0, 1000));
+    expect_refusal(run_program(run_words({"--checkpoint_every", "4", "--save_predictions"})), 1,
+                   HasSubstr("img_10.ppm"));
+    ASSERT_EQ(sessions(), std::vector<std::string>{"session_000010.npz"});
+  }
+  std::vector<std::string> resume_words(const std::vector<std::string>& more = {}) const {
+    return run_words(with({"--resume", "--save_predictions", "--skip_bad_frames"}, more));
+  }
+};
+
+TEST_F(RunResumeTest, KilledAnywhereItGoesOnToTheSameBytes) {
+  make_frames(32);
+  write_content(folder_ / "frames/img_5.ppm", "");
+  write_content(folder_ / "frames/img_20.ppm", picture(20).substr(0, 1000));
+  const std::vector<std::string> all =
+      run_words({"--save_predictions", "--save_depth", "--skip_bad_frames", "--export_preprocessed", path("out/pre")});
+  const auto expected = undisturbed(all);
+
+  std::mt19937 random(7);
+  int kills = 0;
+  for (bool complete = false; !complete;) {
+    const std::string before = saved();
+    Program program(with(all, before.empty() ? std::vector<std::string>{"--checkpoint_every", "1"}
+                                             : std::vector<std::string>{"--checkpoint_every", "1", "--resume"}));
+    if (kills < 12) {
+      while (saved() == before && !program.ended()) std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
+      program.send(SIGKILL);
+      ++kills;
+    }
+    const Outcome outcome = program.wait();
+    if (outcome.signal == SIGKILL) continue;
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    complete = true;
+  }
+  EXPECT_GE(kills, 3);
+  expect_same_files(contents_of(folder_ / "out"), expected);
+}
+
+TEST_F(RunResumeTest, AnInterruptedRunGoesOnWhereItStood) {
+  make_frames(60);
+  const auto expected = undisturbed(run_words({"--save_predictions"}));
+  Program program(run_words({"--save_predictions", "--checkpoint_every", "1000"}));
+  while (!fs::exists(folder_ / "out/predictions/frame_000007.npz")) std::this_thread::sleep_for(1ms);
+  program.send(SIGINT);
+  const Outcome outcome = program.wait();
+  ASSERT_EQ(outcome.exit_code, 130) << outcome.err;
+  const std::size_t frames = report("out")["counts"]["frames"];
+  EXPECT_THAT(outcome.err, HasSubstr("saved after " + std::to_string(frames) + " frames: --resume goes on"));
+  EXPECT_EQ(report("out")["status"], "interrupted");
+  const Outcome rest = run_program(run_words({"--save_predictions", "--resume"}));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("going on after " + std::to_string(frames) + " frames"));
+  expect_same_files(contents_of(folder_ / "out"), expected);
+}
+
+TEST_F(RunResumeTest, AVideoGoesOnAtTheNextFrame) {
+  {
+    cv::VideoWriter writer(path("v.avi"), cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 30, {96, 64});
+    ASSERT_TRUE(writer.isOpened());
+    for (int i = 0; i < 120; ++i) {
+      cv::Mat picture(64, 96, CV_8UC3);
+      for (int y = 0; y < 64; ++y)
+        for (int x = 0; x < 96; ++x)
+          picture.at<cv::Vec3b>(y, x) = cv::Vec3b(static_cast<std::uint8_t>(2 * i + x), static_cast<std::uint8_t>(3 * y),
+                                                  static_cast<std::uint8_t>(x + y));
+      writer.write(picture);
+    }
+  }
+  const std::vector<std::string> some = {
+      "run",        "--model_path", model(), "--video_path", path("v.avi"), "--output",           path("out"),
+      "--image_size", "84",         "--fps", "12",           "--stride",    "2", "--num_scale_frames", "3"};
+  const auto expected = undisturbed(some);
+  Program program(with(some, {"--checkpoint_every", "1"}));
+  while (saved().empty() && !program.ended()) std::this_thread::sleep_for(1ms);
+  program.send(SIGKILL);
+  ASSERT_EQ(program.wait().signal, SIGKILL);
+  const Outcome rest = run_program(with(some, {"--resume"}));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  expect_same_files(contents_of(folder_ / "out"), expected);
+}
+
+TEST_F(RunResumeTest, ARunThatABadFrameEndedGoesOnWithoutThatFrame) {
+  make_saved_run();
+  const Outcome outcome = run_program(resume_words());
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto found = contents_of(folder_ / "out");
+  fs::remove_all(folder_ / "out");
+  expect_same_files(found, undisturbed(run_words({"--save_predictions", "--skip_bad_frames"})));
+}
+
+TEST_F(RunResumeTest, IsSavedEveryNFramesButNotAmongTheScaleFrames) {
+  make_frames(14);
+  const Outcome outcome = run_program(
+      words("out", {"--checkpoint_every", "3", "--num_scale_frames", "5", "--verbose", "--keyframe_interval", "1"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::size_t at = 0;
+  for (const char* frames : {"saved after 5 frames", "saved after 6 frames", "saved after 9 frames",
+                             "saved after 12 frames"}) {
+    at = outcome.err.find(frames, at);
+    ASSERT_NE(at, std::string::npos) << frames << "\n" << outcome.err;
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "out/checkpoint")) << "a complete run needs it no more";
+  EXPECT_EQ(report("out")["settings"]["checkpoint_every"], 3);
+}
+
+TEST_F(RunResumeTest, ThereMustBeARunToGoOnWith) {
+  make_frames(4);
+  expect_refusal(run_program(run_words({"--resume"})), 1, HasSubstr("holds no saved run"));
+  EXPECT_FALSE(fs::exists(folder_ / "out"));
+  ASSERT_EQ(run_program(run_words()).exit_code, 0);
+  const auto before = contents_of(folder_ / "out");
+  const Outcome again = run_program(run_words({"--resume"}));
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_THAT(again.err, HasSubstr("is complete: there is nothing to go on with"));
+  EXPECT_EQ(contents_of(folder_ / "out"), before);
+  expect_refusal(run_program(run_words({"--resume", "--save_depth"})), 2,
+                 AllOf(HasSubstr("--save_depth: found true"), HasSubstr("has false")));
+}
+
+TEST_F(RunResumeTest, AnotherRunIsRefused) {
+  make_saved_run();
+  const auto before = contents_of(folder_ / "out");
+  const auto expect_other = [&](const std::vector<std::string>& more, int exit_code, const char* line) {
+    expect_refusal(run_program(resume_words(more)), exit_code, HasSubstr(line));
+  };
+  expect_other({"--stride", "2"}, 2, "--stride: found 2, but the run in");
+  expect_other({"--num_scale_frames", "4"}, 2, "--num_scale_frames: found 4");
+  expect_other({"--kv_cache_sliding_window", "8"}, 2, "--kv_cache_sliding_window: found 8");
+  expect_other({"--keyframe_interval", "1"}, 2, "--keyframe_interval: found 1");
+  expect_other({"--camera_num_iterations", "2"}, 2, "--camera_num_iterations: found 2");
+  expect_other({"--image_size", "56"}, 2, "--image_size: found 56");
+  expect_other({"--dtype", "bf16"}, 2, "--dtype: found bf16");
+  expect_other({"--conf_threshold", "2"}, 2, "--conf_threshold: found 2.0");
+  expect_other({"--save_depth"}, 2, "--save_depth: found true");
+  expect_other({"--export_preprocessed", path("pre")}, 2, "has none");
+  ASSERT_EQ(run_program({"synth", "--config", "tiny", "--seed", "9", "--output", path("other.safetensors")}).exit_code,
+            0);
+  expect_other({"--model_path", path("other.safetensors")}, 1, "the fingerprint of the model");
+  fs::rename(folder_ / "frames/img_2.ppm", folder_ / "frames/img_2b.ppm");
+  expect_other({}, 1, "the fingerprint of the input");
+  fs::remove(folder_ / "frames/img_2b.ppm");
+  expect_other({}, 1, "the number of frames of the input: found 14");
+  write_content(folder_ / "frames/img_2.ppm", picture(2));
+  EXPECT_EQ(contents_of(folder_ / "out"), before) << "a refused run has touched nothing";
+  fs::rename(folder_ / "frames", folder_ / "moved");
+  EXPECT_EQ(run_program(resume_words({"--image_folder", path("moved"), "--threads", "1"})).exit_code, 0);
+}
+
+TEST_F(RunResumeTest, ADamagedStateIsRefused) {
+  make_saved_run();
+  const fs::path run = folder_ / "out/checkpoint/run.json";
+  const fs::path session = folder_ / "out/checkpoint/session_000010.npz";
+  const auto expect_spoilt = [&](const fs::path& file, const std::string& content, const char* line) {
+    SCOPED_TRACE(file.string());
+    const std::string whole = content_of(file);
+    write_content(file, content);
+    expect_refusal(run_program(resume_words()), 1, HasSubstr(line));
+    write_content(file, whole);
+  };
+  std::string flipped = content_of(run);
+  flipped[flipped.find("\"bytes\":") + 8] = '9';
+  expect_spoilt(run, flipped, "check sum");
+  expect_spoilt(run, "", "JSON");
+  expect_spoilt(run, "{}", "run");
+  expect_spoilt(run, content_of(run).substr(0, 500), "JSON");
+  expect_spoilt(session, content_of(session).substr(0, 5000), "session_000010.npz");
+  flipped = content_of(session);
+  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 4);
+  expect_spoilt(session, flipped, "check sum");
+  expect_spoilt(folder_ / "out/trajectory.txt", "", "trajectory.txt: has 0 bytes");
+  fs::rename(folder_ / "out/predictions/frame_000003.npz", folder_ / "kept.npz");
+  expect_refusal(run_program(resume_words()), 1, HasSubstr("has 9 of the 10 frames"));
+  fs::rename(folder_ / "kept.npz", folder_ / "out/predictions/frame_000003.npz");
+  fs::rename(session, folder_ / "session");
+  expect_refusal(run_program(resume_words()), 1, HasSubstr("session_000010.npz: cannot be opened"));
+  fs::rename(folder_ / "session", session);
+  EXPECT_EQ(run_program(resume_words()).exit_code, 0);
+}
+
+TEST_F(RunResumeTest, ANewRunForgetsTheSavedOne) {
+  make_saved_run();
+  ASSERT_EQ(run_program(run_words({"--first_k", "5"})).exit_code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "out/checkpoint"));
+}
+
+TEST_F(RunResumeTest, AStateThatDoesNotFitTheDiskIsAWarning) {
+  make_frames(12);
+  const Outcome outcome = run_program(run_words({"--checkpoint_every", "2"}), 200'000);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("the run could not be saved after 3 frames and goes on"));
+  EXPECT_EQ(report("out")["warnings"].size(), 1U);
+  EXPECT_EQ(table_of(folder_ / "out/trajectory.txt").size(), 12U);
+}
+
+TEST_F(RunResumeTest, TheStateMustHaveAFolder) {
+  make_frames(3);
+  fs::create_directory(folder_ / "out");
+  write_content(folder_ / "out/checkpoint", "");
+  expect_refusal(run_program(run_words({"--checkpoint_every", "1"})), 1, HasSubstr("out/checkpoint: is not a folder"));
+  expect_refusal(run_program(run_words({"--checkpoint_every", "-1"})), 2, HasSubstr("--checkpoint_every: found -1"));
+}
+
+}  // namespace
+}  // namespace lingbot_map::test

@@ -1,0 +1,69 @@
+#include "run_saver.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include "base/message.hpp"
+
+namespace lingbot_map::tool {
+
+RunSaver::RunSaver(const CheckpointFolder& folder, int every, nlohmann::ordered_json identity, Console& console,
+                   const SavedRun* from)
+    : folder_(folder), every_(every), identity_(std::move(identity)), console_(console) {
+  if (every_ > 0) folder_.create();
+  if (from == nullptr) return;
+  last_cut_ = saved_frames_ = from->counts.frames;
+  left_out_ = from->left_out;
+}
+
+bool RunSaver::due(std::int64_t frames) const noexcept { return every_ > 0 && frames / every_ > last_cut_ / every_; }
+
+std::optional<Cut> RunSaver::save_session(const Session& session, std::int64_t frames) {
+  last_cut_ = frames;
+  try {
+    session.save(folder_.session_file(frames));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::output) throw;
+    warn(frames, error);
+    return std::nullopt;
+  }
+  Cut cut;
+  cut.frames = frames;
+  return cut;
+}
+
+void RunSaver::note(const TimedFrame& frame) {
+  left_out_.insert(left_out_.end(), frame.left_out.begin(), frame.left_out.end());
+}
+
+void RunSaver::commit(const Cut& cut, const RunOutput& output, const RunReport& report) {
+  SavedRun run{.identity = identity_,
+               .position = cut.position,
+               .left_out = left_out_,
+               .counts = report.counts,
+               .seconds = cut.seconds,
+               .stages = cut.stages,
+               .start = report.start,
+               .output = output.state()};
+  run.seconds.write = report.seconds.write;
+  try {
+    output.sync();
+    folder_.write_run(to_json(run), cut.frames);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::output) throw;
+    std::error_code ignored;
+    std::filesystem::remove(folder_.session_file(cut.frames), ignored);
+    warn(cut.frames, error);
+    return;
+  }
+  saved_frames_ = cut.frames;
+  warned_ = false;
+  console_.detail(message("saved after ", cut.frames, " frames"));
+}
+
+void RunSaver::warn(std::int64_t frames, const Error& error) {
+  if (warned_.exchange(true)) return;
+  console_.warning(message("the run could not be saved after ", frames, " frames and goes on: ", error.what()));
+}
+
+}  // namespace lingbot_map::tool

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint_folder.hpp"
+#include "console.hpp"
+#include "input_frames.hpp"
+#include "lingbot_map/error.hpp"
+#include "lingbot_map/session.hpp"
+#include "run_output.hpp"
+#include "run_report.hpp"
+#include "saved_run.hpp"
+
+namespace lingbot_map::tool {
+
+/// The place between two frames at which a run was cut: the session has been saved as it was there. It travels to the
+/// writing thread behind the results of the frames before it, where the files are then as they were there, too.
+struct Cut {
+  std::int64_t frames = 0;
+  InputPosition position;  ///< of the last frame before it
+  StageTimes stages;
+  RunReport::Seconds seconds;  ///< up to there, all but `write`
+};
+
+/// Saves a run every so many frames. One that cannot be saved (a full disk) goes on: a warning is told once, the state
+/// saved before stays, and the next one is tried.
+class RunSaver {
+ public:
+  /// `every`: frames; 0: never. `from`: what the run was resumed from, or null. Throws Error(output) when the folder
+  /// cannot be made.
+  RunSaver(const CheckpointFolder& folder, int every, nlohmann::ordered_json identity, Console& console,
+           const SavedRun* from);
+
+  // ---- The computing thread. ----
+  /// Whether the run should be cut after so many frames.
+  [[nodiscard]] bool due(std::int64_t frames) const noexcept;
+  /// Whether a run that ends early after so many frames should be cut there.
+  [[nodiscard]] bool worth_a_last_one(std::int64_t frames) const noexcept { return every_ > 0 && frames > last_cut_; }
+  /// Saves the session; no frame of it may be on its way. Nothing if it cannot be written.
+  [[nodiscard]] std::optional<Cut> save_session(const Session& session, std::int64_t frames);
+
+  // ---- The writing thread. ----
+  /// Takes note of the frames that were left out before this one.
+  void note(const TimedFrame& frame);
+  /// Completes the saved state: everything before the cut has been written.
+  void commit(const Cut& cut, const RunOutput& output, const RunReport& report);
+
+  /// Frames in the last whole state, 0 if there is none. After the threads have ended.
+  [[nodiscard]] std::int64_t saved_frames() const noexcept { return saved_frames_; }
+
+ private:
+  void warn(std::int64_t frames, const Error& error);
+
+  CheckpointFolder folder_;
+  int every_;
+  nlohmann::ordered_json identity_;
+  Console& console_;
+  std::int64_t last_cut_ = 0;
+  std::int64_t saved_frames_ = 0;
+  std::vector<std::string> left_out_;
+  std::atomic<bool> warned_ = false;
+};
+
+}  // namespace lingbot_map::tool
