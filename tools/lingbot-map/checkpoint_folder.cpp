@@ -76,15 +76,16 @@ void CheckpointFolder::keep_only(std::int64_t frames) const {
 
 void CheckpointFolder::clear() const {
   std::error_code error;
+  if (!fs::is_directory(folder_, error)) return;
   std::vector<fs::path> files = sessions_in(folder_);
   files.insert(files.begin(), {run_file(), run_file().concat(".part")});
   for (const fs::path& file : files) {
     fs::remove(file, error);
-    if (error && error != std::errc::not_a_directory)
+    if (error)
       fail(ErrorCode::output, file.string(), ": the saved state of an earlier run cannot be removed: ", error.message(),
            "; remove it or choose another folder");
   }
-  fs::remove(folder_, error);  // unless there is more in it
+  if (!fs::is_symlink(folder_, error)) fs::remove(folder_, error);  // unless there is more in it
 }
 
 }  // namespace lingbot_map::tool
