@@ -26,6 +26,24 @@ TEST(OutputFile, RecordsCanBeReadAtOnce) {
   EXPECT_EQ(file.size(), 8);
 }
 
+TEST(OutputFile, GoesOnWithAnOlderFile) {
+  const test::TemporaryFolder folder;
+  test::write_content(folder / "a.txt", "one\ntwo\nthr");
+  {
+    OutputFile file(folder / "a.txt", 8);
+    EXPECT_EQ(content_of(folder / "a.txt"), "one\ntwo\n");
+    file.append("3\n");
+    file.overwrite(0, "1");
+  }
+  EXPECT_EQ(content_of(folder / "a.txt"), "1ne\ntwo\n3\n");
+  expect_error(
+      ErrorCode::output, [&] { OutputFile(folder / "a.txt", 11); },
+      AllOf(HasSubstr("a.txt: has 10 bytes"), HasSubstr("11")));
+  expect_error(
+      ErrorCode::output, [&] { OutputFile(folder / "b.txt", 0); }, HasSubstr("b.txt: cannot be opened"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "b.txt"));
+}
+
 TEST(OutputFile, EmptiesAnOlderFile) {
   const test::TemporaryFolder folder;
   test::write_content(folder / "a.txt", "something longer");

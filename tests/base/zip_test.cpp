@@ -69,6 +69,20 @@ TEST(Crc32, MatchesThePublishedCheckValue) {
   EXPECT_EQ(crc32(bytes_of(text.substr(11)), crc32(bytes_of(text.substr(0, 11)))), crc32(bytes_of(text)));
 }
 
+TEST_F(ZipFile, AContentThatComesInPiecesGivesTheSameBytes) {
+  {
+    ZipWriter zip(folder_ / "b.zip");
+    zip.begin("b/c", 6);
+    for (const char* piece : {"g", "", "amma", "!"}) zip.append(bytes_of(piece));
+    zip.begin("a", 5);
+    zip.append(bytes_of("alpha"));
+    expect_error(
+        ErrorCode::internal, [&] { zip.append(bytes_of("more")); }, HasSubstr("0 were announced"));
+    zip.finish(true);
+  }
+  EXPECT_TRUE(content_of(folder_ / "b.zip") == content_);
+}
+
 TEST_F(ZipFile, ReadsWhatWasWritten) {
   const ZipReader zip = open();
   ASSERT_EQ(zip.entries().size(), 2);

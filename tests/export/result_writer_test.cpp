@@ -68,6 +68,66 @@ TEST(ResultWriter, ARunThatIsKilledLeavesItsFrames) {
   }
 }
 
+TEST(ResultWriter, GoesOnFromAStateToTheSameBytes) {
+  const test::TemporaryFolder folder;
+  constexpr ResultOptions options{{1.5, 1}, true};
+  const auto write = [&](ResultWriter& writer, int first, int end) {
+    for (int i = first; i < end; ++i) writer.write(small_frame(i), small_meta(i));
+  };
+  {
+    ResultWriter writer(folder / "whole", options);
+    write(writer, 0, 5);
+    writer.finish();
+  }
+  std::string text;
+  {
+    ResultWriter writer(folder / "cut", options);
+    write(writer, 0, 3);
+    text = writer.state().dump();
+    write(writer, 3, 5);  // what was written beyond the state goes
+    writer.finish();
+  }
+  const auto state = JsonFields::parse(text, "state");
+  {
+    ResultWriter writer(folder / "cut", options, &state);
+    EXPECT_EQ(writer.frames(), 3);
+    EXPECT_EQ(read_ply(folder / "cut/points.ply").vertices.size(), 24U);
+    EXPECT_FALSE(std::filesystem::exists(folder / "cut/predictions/meta.npz"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "cut/predictions/frame_000003.npz"));
+    expect_error(
+        ErrorCode::input, [&] { writer.write(small_frame(3), small_meta(2)); }, HasSubstr("time stamp"));
+  }
+  ResultWriter writer(folder / "cut", options, &state);
+  write(writer, 3, 5);
+  writer.finish();
+  for (const char* file : {"trajectory.txt", "poses_kitti.txt", "intrinsics.txt", "points.ply",
+                           "predictions/meta.npz", "predictions/frame_000004.npz"})
+    EXPECT_TRUE(test::content_of(folder / "cut" / file) == test::content_of(folder / "whole" / file)) << file;
+}
+
+TEST(ResultWriter, AStateThatDoesNotFitIsRefused) {
+  const test::TemporaryFolder folder;
+  WriterState good;
+  {
+    ResultWriter writer(folder.path(), {{1.5, 1}, true});
+    writer.write(small_frame(0), small_meta(0));
+    good = writer.state();
+  }
+  const auto expect_refused = [&](ErrorCode code, const char* file, const char* key, const WriterState& value,
+                                  const char* line) {
+    WriterState state = good;
+    state[file][key] = value;
+    const JsonFields fields(state, "state.json");
+    expect_error(
+        code, [&] { ResultWriter(folder.path(), {{1.5, 1}, true}, &fields); }, HasSubstr(line));
+  };
+  expect_refused(ErrorCode::input, "trajectory.txt", "bytes", -1, "state.json: trajectory.txt.bytes is -1");
+  expect_refused(ErrorCode::output, "trajectory.txt", "bytes", 1'000'000, "trajectory.txt: has");
+  expect_refused(ErrorCode::input, "points.ply", "points", 3, "points.ply has 3 points");
+  expect_refused(ErrorCode::input, "predictions", "frame_types", "7", "frame_types");
+  expect_refused(ErrorCode::output, "predictions", "frame_types", "00", "has 1 of the 2 frames");
+}
+
 TEST(ResultWriter, ReplacesTheFilesOfAnEarlierRun) {
   const test::TemporaryFolder folder;
   for (const int frames : {3, 1}) {

@@ -52,6 +52,27 @@ TEST(ImageFolder, MixedSizesEqualThePublicLoader) {
   EXPECT_FALSE(source->next());
 }
 
+TEST(ImageFolder, SkipsToAFrameAndTellsItselfFromAnotherFolder) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 12; ++i) write_content(folder / (message("f", i, ".png")), encoded(".png", noise_image(56, 28)));
+  SourceOptions options = kSmall;
+  options.stride = 3;
+  const auto source = open_image_folder(folder.path(), options);
+  EXPECT_TRUE(source->repeatable());
+  const std::string fingerprint = source->fingerprint();
+  source->skip_to(4);
+  EXPECT_EQ(source->next()->source_index, 6);
+  source->skip_to(0);
+  EXPECT_EQ(source->next()->source_index, 9);
+  source->skip_to(INT64_MAX);
+  EXPECT_FALSE(source->next());
+  EXPECT_EQ(open_image_folder(folder.path(), options)->fingerprint(), fingerprint);
+  write_content(folder / "f1.png", "not used");
+  EXPECT_EQ(open_image_folder(folder.path(), options)->fingerprint(), fingerprint);
+  write_content(folder / "f3.png", encoded(".png", noise_image(56, 42)));
+  EXPECT_NE(open_image_folder(folder.path(), options)->fingerprint(), fingerprint);
+}
+
 TEST(ImageFolder, FirstKThenStrideWithIndicesOfTheFolder) {
   const TemporaryFolder folder;
   for (int i = 0; i < 12; ++i) write_content(folder / (message("f", i, ".png")), encoded(".png", noise_image(56, 28)));
