@@ -109,16 +109,16 @@ class Session {
   /// the session takes no further frame.
   [[nodiscard]] std::vector<FrameResult> finish();
 
-  /// Writes all that the session is to a file, whose format is in docs/formats.md: the caches, the counters and the scale
-  /// frames gathered so far. The file appears, or takes the place of an older one, when it is whole and on the disk; the
-  /// session goes on unchanged. Its size is about cache_bytes(). Throws Error(usage) while frames are on their way (their
-  /// results must be collected first), after finish() or a failed frame; Error(output).
+  /// Writes all that the session is to a file, whose format is in docs/formats.md: the caches, the counters and the
+  /// scale frames gathered so far. The file appears, or takes the place of an older one, when it is whole and on the
+  /// disk; the session goes on unchanged. Its size is about cache_bytes(). Throws Error(usage) while frames are on
+  /// their way (their results must be collected first), after finish() or a failed frame; Error(output).
   void save(const std::filesystem::path& path) const;
   /// A session that goes on where the saved one was. `options` and the model's weights and dtype are those it was saved
-  /// with; attention, graphs, profile and the device may be others. On the same kind of device, with the same attention,
-  /// results are equal to the bit to those of a session that was never interrupted; elsewhere they differ by rounding.
-  /// Times of stages begin anew. Throws Error(input) that names the file and what is damaged or differs: version, model,
-  /// dtype or an option.
+  /// with; attention, graphs, profile and the device may be others. On the same kind of device, with the same
+  /// attention, results are equal to the bit to those of a session that was never interrupted; elsewhere they differ by
+  /// rounding. Times of stages begin anew. Throws Error(input) that names the file and what is damaged or differs:
+  /// version, model, dtype or an option.
   [[nodiscard]] static Session restore(const Model& model, const SessionOptions& options,
                                        const std::filesystem::path& path);
   /// Frames pushed or submitted so far, gathered scale frames included, queries not.

@@ -13,7 +13,8 @@ using Json = nlohmann::ordered_json;
 JsonFields JsonFields::parse(std::string_view text, std::string source) {
   constexpr int kDeepest = 8;
   const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepest) fail(ErrorCode::input, source, ": is nested too deeply, expected at most ", kDeepest, " levels");
+    if (depth > kDeepest)
+      fail(ErrorCode::input, source, ": is nested too deeply, expected at most ", kDeepest, " levels");
     return true;
   };
   try {
@@ -40,8 +41,7 @@ void JsonFields::refuse(const std::string& key, const std::string& expected) con
 std::int64_t JsonFields::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
   const Json& value = at(key);
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  const bool fits =
-      value.is_number_unsigned() ? value.get<std::uint64_t>() <= largest : value.is_number_integer();
+  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= largest : value.is_number_integer();
   if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
     refuse(key, message("a whole number from ", least, " to ", most));
   return value.get<std::int64_t>();

@@ -9,8 +9,8 @@
 
 namespace lingbot_map {
 
-/// A JSON object that comes from a file, read field by field. What is missing, of another kind or out of its range is an
-/// Error(input) of one line that names the file and the field.
+/// A JSON object that comes from a file, read field by field. What is missing, of another kind or out of its range is
+/// an Error(input) of one line that names the file and the field.
 class JsonFields {
  public:
   /// The JSON object that `text` is, at most a few levels deep. `source` is what messages call it. Throws Error(input)

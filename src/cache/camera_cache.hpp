@@ -35,8 +35,8 @@ class CameraCache {
   void clear() { roll_back(0); }
   /// Writes the rows of the frames kept.
   void save(StateWriter& state) const;
-  /// Becomes what a cache of the same sizes was when it was saved. Throws Error(input) where that does not fit it, before
-  /// memory is taken.
+  /// Becomes what a cache of the same sizes was when it was saved. Throws Error(input) where that does not fit it,
+  /// before memory is taken.
   void restore(StateReader& state);
 
   /// Frames kept: the row that the next frame writes.

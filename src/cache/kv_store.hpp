@@ -40,8 +40,8 @@ class KvStore {
 
   /// Writes all tokens that were ever prepared, whoever still sees them.
   void save(StateWriter& state) const;
-  /// Fills an unused store of the same shape with what was saved. Throws Error(input) where that does not fit it, before
-  /// memory is taken.
+  /// Fills an unused store of the same shape with what was saved. Throws Error(input) where that does not fit it,
+  /// before memory is taken.
   void restore(StateReader& state);
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }

@@ -33,9 +33,9 @@ struct FrameMeta {
 /// frame by frame, so that after each call the files are whole and readable. Files of an earlier run are replaced.
 class ResultWriter {
  public:
-  /// Makes the folder and starts its files; with a state(), goes on with the files that are there, from the frame at which
-  /// it was taken to the same bytes as if nothing had happened. Throws Error(usage) for a downsample factor below one or a threshold that
-  /// is NaN; Error(output).
+  /// Makes the folder and starts its files; with a state(), goes on with the files that are there, from the frame at
+  /// which it was taken to the same bytes as if nothing had happened. Throws Error(usage) for a downsample factor below
+  /// one or a threshold that is NaN; Error(output).
   explicit ResultWriter(const std::filesystem::path& folder, const ResultOptions& options = {},
                         const JsonFields* state = nullptr);
   /// Takes the results in the order of their indices, from 0 on. Throws Error(output); Error(input) that names the

@@ -50,8 +50,7 @@ std::string numbered_name(std::string_view prefix, std::int64_t number, std::str
   return message(prefix, digits, extension);
 }
 
-std::optional<std::int64_t> number_in_name(std::string_view name, std::string_view prefix,
-                                           std::string_view extension) {
+std::optional<std::int64_t> number_in_name(std::string_view name, std::string_view prefix, std::string_view extension) {
   if (name.size() < prefix.size() + kDigits + extension.size() || !name.starts_with(prefix) ||
       !name.ends_with(extension)) {
     return std::nullopt;

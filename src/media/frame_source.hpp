@@ -55,14 +55,14 @@ class FrameSource {
   [[nodiscard]] virtual int height() const noexcept = 0;
   /// What the user should know, one line each. The list only grows; a video that ends early adds to it at its end.
   [[nodiscard]] virtual std::vector<std::string> warnings() const = 0;
-  /// Leaves out all frames before `source_index`, as if next() had given them. Images are not read; a video is decoded up
-  /// to there, since seeking finds other frames in some containers.
+  /// Leaves out all frames before `source_index`, as if next() had given them. Images are not read; a video is decoded
+  /// up to there, since seeking finds other frames in some containers.
   virtual void skip_to(std::int64_t source_index) = 0;
   /// Whether opening it again gives the same frames: not those of a camera or a live stream.
   [[nodiscard]] virtual bool repeatable() const noexcept = 0;
   /// Tells this input from another, as far as that can be told without decoding it, wherever it lies: SHA-256 in
-  /// hexadecimal of the names and sizes of the images that will be used, or of a video's size, beginning and end. Throws
-  /// Error(input) for what cannot be read.
+  /// hexadecimal of the names and sizes of the images that will be used, or of a video's size, beginning and end.
+  /// Throws Error(input) for what cannot be read.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
   /// Ends the sequence after the frame in work. May be called from any thread, and from several.
   virtual void stop() noexcept = 0;

@@ -189,8 +189,8 @@ class Video final : public FrameSource {
     }
     const File file = File::open(capture_.name());
     const std::uint64_t bytes = std::min(file.size(), kPart);
-    for (const std::string& part : {std::to_string(file.size()), file.read_text(0, bytes),
-                                    file.read_text(file.size() - bytes, bytes)})
+    for (const std::string& part :
+         {std::to_string(file.size()), file.read_text(0, bytes), file.read_text(file.size() - bytes, bytes)})
       sha.update(std::as_bytes(std::span(part)));
     return sha.finish();
   }

@@ -19,7 +19,8 @@ constexpr const char* kElsewhere = "; restore it with what it was saved with, or
 template <typename Value>
 void require(const StateReader& state, const char* what, const Value& found, const Value& expected) {
   if (found == expected) return;
-  fail(ErrorCode::input, state.name(), ": the saved session has ", what, ' ', found, ", expected ", expected, kElsewhere);
+  fail(ErrorCode::input, state.name(), ": the saved session has ", what, ' ', found, ", expected ", expected,
+       kElsewhere);
 }
 
 }  // namespace

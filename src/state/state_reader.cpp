@@ -40,8 +40,8 @@ const ZipEntry& StateReader::entry_for(std::string_view name, const Tensor& rows
   if (entry == nullptr) refuse(message("it has no array ", name));
   const std::size_t bytes = state_entry_header(rows).size() + rows.bytes();
   if (!entry->stored() || entry->size != bytes)
-    refuse(message("array ", name, " has ", entry->size, " bytes, expected ", bytes, " for ", name_of(rows.dtype()), " ",
-                   rows.shape_text()));
+    refuse(message("array ", name, " has ", entry->size, " bytes, expected ", bytes, " for ", name_of(rows.dtype()),
+                   " ", rows.shape_text()));
   return *entry;
 }
 

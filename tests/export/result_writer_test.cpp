@@ -100,8 +100,8 @@ TEST(ResultWriter, GoesOnFromAStateToTheSameBytes) {
   ResultWriter writer(folder / "cut", options, &state);
   write(writer, 3, 5);
   writer.finish();
-  for (const char* file : {"trajectory.txt", "poses_kitti.txt", "intrinsics.txt", "points.ply",
-                           "predictions/meta.npz", "predictions/frame_000004.npz"})
+  for (const char* file : {"trajectory.txt", "poses_kitti.txt", "intrinsics.txt", "points.ply", "predictions/meta.npz",
+                           "predictions/frame_000004.npz"})
     EXPECT_TRUE(test::content_of(folder / "cut" / file) == test::content_of(folder / "whole" / file)) << file;
 }
 
@@ -119,7 +119,11 @@ TEST(ResultWriter, AStateThatDoesNotFitIsRefused) {
     state[file][key] = value;
     const JsonFields fields(state, "state.json");
     expect_error(
-        code, [&] { ResultWriter(folder.path(), {{1.5, 1}, true}, &fields); }, HasSubstr(line));
+        code,
+        [&] {
+          ResultWriter(folder.path(), {{1.5, 1}, true}, &fields);
+        },
+        HasSubstr(line));
   };
   expect_refused(ErrorCode::input, "trajectory.txt", "bytes", -1, "state.json: trajectory.txt.bytes is -1");
   expect_refused(ErrorCode::output, "trajectory.txt", "bytes", 1'000'000, "trajectory.txt: has");

@@ -84,7 +84,8 @@ class SavedSession : public testing::TestWithParam<Place> {
   std::filesystem::path path_ = folder_ / "session.npz";
 };
 
-/// Gathering scale frames, window filling, window full, non-keyframes: wherever it was saved, all that follows is equal.
+/// Gathering scale frames, window filling, window full, non-keyframes: wherever it was saved, all that follows is
+/// equal.
 TEST_P(SavedSession, GoesOnFromAnyFrameToTheSameBits) {
   const Model tiny = model();
   const std::vector<Image> images = golden_images(20);

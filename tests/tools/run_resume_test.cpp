@@ -55,8 +55,8 @@ class RunResumeTest : public RunTest {
     return words;
   }
   std::vector<std::string> run_words(const std::vector<std::string>& more = {}) const {
-    return words("out", with({"--num_scale_frames", "3", "--kv_cache_sliding_window", "4", "--keyframe_interval", "3"},
-                             more));
+    return words("out",
+                 with({"--num_scale_frames", "3", "--kv_cache_sliding_window", "4", "--keyframe_interval", "3"}, more));
   }
   /// What the run leaves that nothing disturbs.
   std::map<std::string, std::string> undisturbed(const std::vector<std::string>& words) const {
@@ -145,14 +145,14 @@ TEST_F(RunResumeTest, AVideoGoesOnAtTheNextFrame) {
       cv::Mat picture(64, 96, CV_8UC3);
       for (int y = 0; y < 64; ++y)
         for (int x = 0; x < 96; ++x)
-          picture.at<cv::Vec3b>(y, x) = cv::Vec3b(static_cast<std::uint8_t>(2 * i + x), static_cast<std::uint8_t>(3 * y),
-                                                  static_cast<std::uint8_t>(x + y));
+          picture.at<cv::Vec3b>(y, x) = cv::Vec3b(static_cast<std::uint8_t>(2 * i + x),
+                                                  static_cast<std::uint8_t>(3 * y), static_cast<std::uint8_t>(x + y));
       writer.write(picture);
     }
   }
   const std::vector<std::string> some = {
-      "run",        "--model_path", model(), "--video_path", path("v.avi"), "--output",           path("out"),
-      "--image_size", "84",         "--fps", "12",           "--stride",    "2", "--num_scale_frames", "3"};
+      "run", "--model_path", model(), "--video_path", path("v.avi"), "--output",           path("out"), "--image_size",
+      "84",  "--fps",        "12",    "--stride",     "2",           "--num_scale_frames", "3"};
   const auto expected = undisturbed(some);
   Program program(with(some, {"--checkpoint_every", "1"}));
   while (saved().empty() && !program.ended()) std::this_thread::sleep_for(1ms);
@@ -178,8 +178,8 @@ TEST_F(RunResumeTest, IsSavedEveryNFramesButNotAmongTheScaleFrames) {
       words("out", {"--checkpoint_every", "3", "--num_scale_frames", "5", "--verbose", "--keyframe_interval", "1"}));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   std::size_t at = 0;
-  for (const char* frames : {"saved after 5 frames", "saved after 6 frames", "saved after 9 frames",
-                             "saved after 12 frames"}) {
+  for (const char* frames :
+       {"saved after 5 frames", "saved after 6 frames", "saved after 9 frames", "saved after 12 frames"}) {
     at = outcome.err.find(frames, at);
     ASSERT_NE(at, std::string::npos) << frames << "\n" << outcome.err;
   }

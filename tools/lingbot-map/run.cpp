@@ -94,10 +94,10 @@ class Run {
   RunReport report_;
   std::optional<InputFrames> input_;
   CheckpointFolder checkpoints_;
-  std::string saved_in_;                                  ///< the file that tells of the run to go on with
-  std::optional<SavedRun> saved_;                         ///< that run
+  std::string saved_in_;                                   ///< the file that tells of the run to go on with
+  std::optional<SavedRun> saved_;                          ///< that run
   std::optional<nlohmann::ordered_json> complete_before_;  ///< identity of a run that needs no more
-  double earlier_seconds_ = 0;                            ///< in all, of the processes before
+  double earlier_seconds_ = 0;                             ///< in all, of the processes before
   std::optional<Model> model_;
   MemoryPlan plan_;
 };
@@ -157,7 +157,8 @@ void Run::find_saved_run() {
   const std::filesystem::path report_file = std::filesystem::path(options_.output) / "run.json";
   std::error_code ignored;
   if (std::filesystem::exists(report_file, ignored)) {
-    const JsonFields earlier = JsonFields::parse(read_text_file(report_file, std::size_t{1} << 30), report_file.string());
+    const JsonFields earlier =
+        JsonFields::parse(read_text_file(report_file, std::size_t{1} << 30), report_file.string());
     if (earlier.text("status") == name_of(RunStatus::complete)) {
       saved_in_ = report_file.string();
       complete_before_ = identity_of(earlier.json());

@@ -16,11 +16,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kVersion = 1;
 
-/// Flags that may differ when a run goes on: where input, model and output are found (what they hold is compared), where
-/// and how it is computed, and what concerns only frames that are still to come.
+/// Flags that may differ when a run goes on: where input, model and output are found (what they hold is compared),
+/// where and how it is computed, and what concerns only frames that are still to come.
 constexpr std::array<std::string_view, 13> kMayDiffer = {
-    "image_folder", "video_path", "model_path", "config", "keyframe_interval_is_automatic", "backend", "device",
-    "threads",      "graphs",     "profile",    "output", "skip_bad_frames", "checkpoint_every"};
+    "image_folder", "video_path",      "model_path",      "config", "keyframe_interval_is_automatic",
+    "backend",      "device",          "threads",         "graphs", "profile",
+    "output",       "skip_bad_frames", "checkpoint_every"};
 
 constexpr std::string_view kAnew = "; give what it was begun with, or leave --resume out to begin anew";
 
@@ -132,8 +133,8 @@ void require_same_run(const Json& saved, const Json& here, const std::string& so
   const auto require = [&](const char* object, const char* key, const std::string& what) {
     const Json before = at(saved, object, key);
     const Json now = at(here, object, key);
-    if (before != now) fail(ErrorCode::input, what, ": found ", shown(now), ", but the run in ", source, " has ",
-                            shown(before), kAnew);
+    if (before != now)
+      fail(ErrorCode::input, what, ": found ", shown(now), ", but the run in ", source, " has ", shown(before), kAnew);
   };
   require("checkpoint", "fingerprint", "the fingerprint of the model");
   require("input", "expected_frames", "the number of frames of the input");
@@ -144,8 +145,8 @@ void require_same_run(const Json& saved, const Json& here, const std::string& so
 
 std::string numeric_differences(const Json& saved, const Json& here) {
   std::string differences;
-  for (const auto& [object, key] : {std::pair{"settings", "device"}, std::pair{"settings", "backend"},
-                                    std::pair{"program", "commit"}}) {
+  for (const auto& [object, key] :
+       {std::pair{"settings", "device"}, std::pair{"settings", "backend"}, std::pair{"program", "commit"}}) {
     const Json before = at(saved, object, key);
     const Json now = at(here, object, key);
     if (before == now) continue;

@@ -31,9 +31,9 @@ struct SavedRun {
 /// The part of a run.json that tells one run from another: program, settings, model and input.
 [[nodiscard]] nlohmann::ordered_json identity_of(const nlohmann::ordered_json& report);
 
-/// Throws unless `here` may go on with, or is, the run that `saved` tells of: Error(usage) that names the first flag with
-/// another value, Error(input) for another model or input. `source` names the file that it was saved in. Flags that only
-/// say where things are and where they are computed may differ.
+/// Throws unless `here` may go on with, or is, the run that `saved` tells of: Error(usage) that names the first flag
+/// with another value, Error(input) for another model or input. `source` names the file that it was saved in. Flags
+/// that only say where things are and where they are computed may differ.
 void require_same_run(const nlohmann::ordered_json& saved, const nlohmann::ordered_json& here,
                       const std::string& source);
 
