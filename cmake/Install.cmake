@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 get_property(engine_rooms GLOBAL PROPERTY LINGBOT_MAP_ROOMS)
-list(REMOVE_ITEM engine_rooms media export)
+list(REMOVE_ITEM engine_rooms media export viewer)
 
 add_library(lingbot_map STATIC)
 add_library(lingbot_map::lingbot_map ALIAS lingbot_map)
@@ -40,4 +40,6 @@ install(FILES ${PROJECT_BINARY_DIR}/lingbot_map-config.cmake ${PROJECT_BINARY_DI
 
 if(TARGET lingbot-map)
   install(TARGETS lingbot-map RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lingbot-map COMPONENT program
+          OPTIONAL FILES_MATCHING PATTERN *.safetensors PATTERN *.md)
 endif()

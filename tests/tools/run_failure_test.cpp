@@ -48,8 +48,6 @@ TEST_F(RunFailureTest, WrongUsageExitsWithTwo) {
   };
   for (const auto& [more, expected] : cases) expect_refusal(run_program(words("out", more)), 2, HasSubstr(expected));
   expect_refusal(run_program({"run", "--model_path", model(), "--output", path("out")}), 2, StartsWith("no input"));
-  expect_refusal(run_program({"run", "--image_folder", path("frames"), "--output", path("out")}), 2,
-                 HasSubstr("--model_path"));
   expect_refusal(run_program({"jump"}), 2, HasSubstr("jump"));
   expect_refusal(run_program({}), 2, HasSubstr("subcommand"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));

@@ -22,6 +22,7 @@
 #include "command.hpp"
 #include "config/manifest.hpp"
 #include "console.hpp"
+#include "default_model.hpp"
 #include "export/json_file.hpp"
 #include "input_frames.hpp"
 #include "interrupt.hpp"
@@ -106,6 +107,11 @@ void Run::execute() {
 
 /// Before the weights are read, which may take long: whatever is wrong with the input is said at once.
 void Run::open_input() {
+  if (options_.model_path.empty()) {
+    options_.model_path = default_model().string();
+    report_.options.model_path = options_.model_path;
+    console_.info("model: " + options_.model_path + ", which comes with the program");
+  }
   const std::unique_ptr<Checkpoint> checkpoint = Checkpoint::open(options_.model_path);
   report_.config = options_.config.empty() ? infer_config(*checkpoint) : infer_config(*checkpoint, options_.config);
   report_.checkpoint_format = checkpoint->format();

@@ -22,7 +22,8 @@ void add_input_flags(Flags& flags, RunOptions& options) {
 
 void add_model_flags(Flags& flags, RunOptions& options) {
   flags.group("Model and cache");
-  flags.value("--model_path", options.model_path, "Checkpoint: .pt or .safetensors", "FILE")->required();
+  flags.value("--model_path", options.model_path,
+              "Checkpoint: .pt or .safetensors (the one that comes with the program)", "FILE");
   flags.value("--config", options.config, "Sizes of the network, where the checkpoint does not tell them",
               "FILE.json|official|tiny");
   flags.value("--mode", options.mode, "Streaming is the only one there is yet", "streaming");

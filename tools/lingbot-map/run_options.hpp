@@ -27,8 +27,8 @@ struct RunOptions {
   bool skip_bad_frames = false;
 
   // Model and cache.
-  std::string model_path;
-  std::string config;  ///< "official", "tiny" or a JSON file; empty: from the checkpoint
+  std::string model_path;  ///< empty: the one that comes with the program
+  std::string config;      ///< "official", "tiny" or a JSON file; empty: from the checkpoint
   std::string mode = "streaming";
   int num_scale_frames = 8;
   std::string keyframe_interval = "auto";  ///< or a positive number
