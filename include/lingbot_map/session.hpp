@@ -22,6 +22,9 @@ struct SessionOptions {
   int window = 64;            ///< keyframes whose patches stay in the sliding window
   int keyframe_interval = 1;  ///< every n-th streamed frame is kept, the first one always
   int camera_iterations = 4;  ///< refinement passes of the camera head
+  /// Whether the special tokens of every kept frame stay for ever, as the network was trained; else they go with the
+  /// frame's patches, which is for measuring what they do.
+  bool trajectory_memory = true;
   AttentionKind attention = AttentionKind::automatic;
   /// Whether a device that can may record the operations of a frame once and replay them: the same bits, sooner.
   bool graphs = true;

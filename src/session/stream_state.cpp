@@ -15,7 +15,8 @@ StreamState::StreamState(const Network& network, const SessionOptions& options, 
       cache_({.scale_frames = options.scale_frames,
               .window = options.window,
               .patches_per_frame = static_cast<int>(grid.patches()),
-              .special_tokens = static_cast<int>(grid.specials)}),
+              .special_tokens = static_cast<int>(grid.specials),
+              .trajectory_memory = options.trajectory_memory}),
       store_({.layers = network.config().depth,
               .slot_tokens = cache_.slot_tokens(),
               .width = network.config().embed_dim,
@@ -130,11 +131,13 @@ void StreamState::prefill(std::int64_t keyframes) {
 }
 
 std::size_t StreamState::slot_bytes() const noexcept {
-  return static_cast<std::size_t>(cache_.slot_tokens()) * store_.bytes_per_token();
+  const std::int64_t specials = options_.trajectory_memory ? 0 : cache_.slots() * tables_.grid.specials;
+  return static_cast<std::size_t>(cache_.slot_tokens() + specials) * store_.bytes_per_token();
 }
 
 std::size_t StreamState::bytes_per_kept_frame() const noexcept {
-  return static_cast<std::size_t>(tables_.grid.specials) * store_.bytes_per_token() + camera_.bytes_per_frame();
+  const std::int64_t specials = options_.trajectory_memory ? tables_.grid.specials : 0;
+  return static_cast<std::size_t>(specials) * store_.bytes_per_token() + camera_.bytes_per_frame();
 }
 
 }  // namespace lingbot_map

@@ -36,7 +36,8 @@ class StreamState {
 
   [[nodiscard]] const TwoStreamCache& cache() const noexcept { return cache_; }
   [[nodiscard]] std::size_t bytes_in_use() const noexcept { return store_.bytes_in_use() + camera_.bytes_in_use(); }
-  /// Bytes of all slots, and those that a kept frame adds for ever.
+  /// Bytes of all slots (with their special tokens if these do not stay for ever), and those that a kept frame adds for
+  /// ever.
   [[nodiscard]] std::size_t slot_bytes() const noexcept;
   [[nodiscard]] std::size_t bytes_per_kept_frame() const noexcept;
 

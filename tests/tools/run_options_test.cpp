@@ -59,6 +59,7 @@ TEST(RunFlags, HaveThePublicDefaults) {
   EXPECT_EQ(settings.model.device, default_device());
   EXPECT_FALSE(settings.model.dtype);
   EXPECT_TRUE(settings.session.graphs);
+  EXPECT_TRUE(settings.session.trajectory_memory);
   EXPECT_FALSE(settings.session.profile);
   EXPECT_EQ(settings.session.attention, AttentionKind::automatic);
   EXPECT_FALSE(settings.keyframe_interval);
@@ -189,7 +190,8 @@ TEST(RunSettings, AVideoWinsOverAFolder) {
 TEST(RunSettings, AreTheLibrarysTerms) {
   const RunSettings settings = settled(
       "--dtype bf16 --use_sdpa --threads 3 --keyframe_interval 6 --num_scale_frames 4 "
-      "--kv_cache_sliding_window 16 --camera_num_iterations 2 --no_graphs --profile");
+      "--kv_cache_sliding_window 16 --camera_num_iterations 2 --no_graphs --profile "
+      "--no_trajectory_memory");
   EXPECT_EQ(settings.model.dtype, DType::bf16);
   EXPECT_EQ(settings.model.threads, 3);
   EXPECT_EQ(settings.keyframe_interval, 6);
@@ -198,6 +200,7 @@ TEST(RunSettings, AreTheLibrarysTerms) {
   EXPECT_EQ(settings.session.window, 16);
   EXPECT_EQ(settings.session.camera_iterations, 2);
   EXPECT_FALSE(settings.session.graphs);
+  EXPECT_FALSE(settings.session.trajectory_memory);
   EXPECT_TRUE(settings.session.profile);
 }
 

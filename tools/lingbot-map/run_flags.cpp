@@ -32,6 +32,8 @@ void add_model_flags(Flags& flags, RunOptions& options) {
               "Every n-th frame is kept; auto: 1 up to 320 frames, else frames / 320", "N|auto");
   flags.value("--kv_cache_sliding_window", options.kv_cache_sliding_window, "Keyframes kept whole (64)", "N");
   flags.value("--camera_num_iterations", options.camera_num_iterations, "Refinement passes of the pose (4)", "N");
+  flags.flag("--no_trajectory_memory", options.no_trajectory_memory,
+             "Forget the special tokens of a keyframe with its patches, to see what they are good for");
   flags.value("--backend", options.backend, "Attention back end", "auto|sdpa|flashinfer");
   flags.flag("--use_sdpa", options.use_sdpa, "Same as --backend sdpa");
   flags.value("--device", options.device, "Where the network runs; auto: a GPU where there is one",

@@ -97,6 +97,7 @@ SessionOptions session_options(const RunOptions& options, const Device& device) 
   session.scale_frames = options.num_scale_frames;
   session.window = options.kv_cache_sliding_window;
   session.camera_iterations = options.camera_num_iterations;
+  session.trajectory_memory = !options.no_trajectory_memory;
   session.attention = attention_kind(options, device);
   session.graphs = !options.no_graphs;
   session.profile = options.profile;

@@ -34,6 +34,7 @@ struct RunOptions {
   std::string keyframe_interval = "auto";  ///< or a positive number
   int kv_cache_sliding_window = 64;
   int camera_num_iterations = 4;
+  bool no_trajectory_memory = false;
   std::string backend = "auto";
   bool use_sdpa = false;
   std::string device = "auto";

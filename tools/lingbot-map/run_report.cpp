@@ -51,6 +51,7 @@ Json settings(const RunReport& report) {
       {"keyframe_interval_is_automatic", options.keyframe_interval == "auto"},
       {"kv_cache_sliding_window", report.session.window},
       {"camera_num_iterations", report.session.camera_iterations},
+      {"trajectory_memory", report.session.trajectory_memory},
       {"backend", std::string(name_of(report.attention))},
       {"device", report.device.to_string()},
       {"dtype", std::string(name_of(report.dtype))},
