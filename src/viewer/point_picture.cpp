@@ -38,7 +38,7 @@ Colour colour_of_time(double share) {
   return {part(30, 225, share), part(110, 35, share), part(235, 40, share)};
 }
 
-void draw_frustum(Canvas& canvas, const Rigid3& world_from_camera, double size, const Colour& colour) {
+void draw_frustum(PointCanvas& canvas, const Rigid3& world_from_camera, double size, const Colour& colour) {
   const Vec3& centre = world_from_camera.translation;
   constexpr double kHalfWidth = 0.66;
   constexpr double kHalfHeight = 0.5;
@@ -52,7 +52,7 @@ void draw_frustum(Canvas& canvas, const Rigid3& world_from_camera, double size, 
   }
 }
 
-void draw_cameras(Canvas& canvas, const View& view, std::span<const Rigid3> cameras) {
+void draw_cameras(PointCanvas& canvas, const View& view, std::span<const Rigid3> cameras) {
   if (cameras.empty()) return;
   const auto share = [&](std::size_t i) {
     return cameras.size() < 2 ? 0.0 : static_cast<double>(i) / static_cast<double>(cameras.size() - 1);
@@ -72,7 +72,7 @@ Image point_picture(std::span<const ColouredPoint> points, std::span<const Rigid
                     const PictureOptions& options) {
   check_options(options);
   const View view = overview(points, world_from_cameras, options.viewpoint, options.width, options.height);
-  Canvas canvas(view, options.background);
+  PointCanvas canvas(view, options.background);
 
   std::vector<Vec3> centres;
   for (const Rigid3& camera : world_from_cameras) centres.push_back(camera.translation);

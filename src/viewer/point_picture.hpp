@@ -4,8 +4,8 @@
 
 #include "export/point_cloud.hpp"
 #include "lingbot_map/types.hpp"
-#include "viewer/canvas.hpp"
 #include "viewer/overview.hpp"
+#include "viewer/point_canvas.hpp"
 
 namespace lingbot_map {
 

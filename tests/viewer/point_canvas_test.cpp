@@ -1,4 +1,4 @@
-#include "viewer/canvas.hpp"
+#include "viewer/point_canvas.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,8 +31,8 @@ int pixels_other_than(const Image& image, const Colour& colour) {
   return count;
 }
 
-TEST(Canvas, PutsAPointWhereThePinholeSeesIt) {
-  Canvas canvas(straight(60, 40), kWhite);
+TEST(PointCanvas, PutsAPointWhereThePinholeSeesIt) {
+  PointCanvas canvas(straight(60, 40), kWhite);
   canvas.draw_point({0.4, -0.2, 2}, 3, kRed);  // 10 right and 5 above the middle
   const Image image = canvas.image();
   EXPECT_EQ(image.width, 60);
@@ -44,9 +44,9 @@ TEST(Canvas, PutsAPointWhereThePinholeSeesIt) {
   EXPECT_NEAR(pixels_other_than(image, kWhite), 3.14 * 9, 12);
 }
 
-TEST(Canvas, ShowsTheNearerPointInAnyOrder) {
+TEST(PointCanvas, ShowsTheNearerPointInAnyOrder) {
   for (const bool near_first : {false, true}) {
-    Canvas canvas(straight(20, 20), kWhite);
+    PointCanvas canvas(straight(20, 20), kWhite);
     if (near_first) canvas.draw_point({0, 0, 1}, 4, kRed);
     canvas.draw_point({0, 0, 3}, 4, kBlue);
     if (!near_first) canvas.draw_point({0, 0, 1}, 4, kRed);
@@ -54,16 +54,16 @@ TEST(Canvas, ShowsTheNearerPointInAnyOrder) {
   }
 }
 
-TEST(Canvas, LeavesOutWhatItCannotSee) {
-  Canvas canvas(straight(20, 20), kWhite);
+TEST(PointCanvas, LeavesOutWhatItCannotSee) {
+  PointCanvas canvas(straight(20, 20), kWhite);
   for (const Vec3& point : {Vec3{0, 0, -1}, Vec3{0, 0, 0}, Vec3{100, 0, 1}, Vec3{0, -1e30, 1}, Vec3{0, 0, 1e-9}})
     canvas.draw_point(point, 2, kRed);
   canvas.draw_line({0, 0, -1}, {1, 0, -2}, 2, kRed);
   EXPECT_EQ(pixels_other_than(canvas.image(), kWhite), 0);
 }
 
-TEST(Canvas, DrawsALineFromEndToEnd) {
-  Canvas canvas(straight(60, 40), kWhite);
+TEST(PointCanvas, DrawsALineFromEndToEnd) {
+  PointCanvas canvas(straight(60, 40), kWhite);
   canvas.draw_line({-0.4, 0, 2}, {0.8, 0, 4}, 2, kRed);  // from column 20 to column 40 of the middle row
   const Image image = canvas.image();
   for (int column = 20; column < 40; ++column) EXPECT_EQ(at(image, column, 20), kRed) << column;
@@ -72,8 +72,8 @@ TEST(Canvas, DrawsALineFromEndToEnd) {
   EXPECT_EQ(at(image, 30, 23), kWhite);
 }
 
-TEST(Canvas, CutsALineThatComesFromBehind) {
-  Canvas canvas(straight(60, 40), kWhite);
+TEST(PointCanvas, CutsALineThatComesFromBehind) {
+  PointCanvas canvas(straight(60, 40), kWhite);
   canvas.draw_line({0, 0.1, -5}, {0, 0.1, 5}, 2, kRed);  // enters at the lower border and ends one row below the middle
   const Image image = canvas.image();
   EXPECT_EQ(at(image, 30, 39), kRed);
@@ -81,8 +81,8 @@ TEST(Canvas, CutsALineThatComesFromBehind) {
   EXPECT_EQ(at(image, 30, 17), kWhite);
 }
 
-TEST(Canvas, LetsAHiddenLineShineThrough) {
-  Canvas canvas(straight(20, 20), kWhite);
+TEST(PointCanvas, LetsAHiddenLineShineThrough) {
+  PointCanvas canvas(straight(20, 20), kWhite);
   canvas.draw_point({0, 0, 1}, 6, kBlue);
   canvas.draw_line({-2, 0, 5}, {2, 0, 5}, 2, kRed);
   const Image image = canvas.image();
@@ -90,8 +90,8 @@ TEST(Canvas, LetsAHiddenLineShineThrough) {
   EXPECT_EQ(at(image, 1, 10), kRed);
 }
 
-TEST(Canvas, DarkensWhatLiesBehindAnEdge) {
-  Canvas canvas(straight(40, 20), {0, 0, 0});
+TEST(PointCanvas, DarkensWhatLiesBehindAnEdge) {
+  PointCanvas canvas(straight(40, 20), {0, 0, 0});
   for (int i = -20; i < 20; ++i)
     for (int j = -10; j < 10; ++j) {
       const double depth = i < 0 ? 1 : 2;

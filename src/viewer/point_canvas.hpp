@@ -13,9 +13,9 @@ using Colour = std::array<std::uint8_t, 3>;
 
 /// A picture in the making: colour and depth of every pixel, in twice the view's resolution so that edges come out
 /// smooth.
-class Canvas {
+class PointCanvas {
  public:
-  Canvas(const View& view, const Colour& background);
+  PointCanvas(const View& view, const Colour& background);
 
   /// A disc that faces the camera, of this radius in pixels of the view at least. What is behind the camera or hidden
   /// by something nearer is left out.
@@ -33,8 +33,6 @@ class Canvas {
   static constexpr int kFiner = 2;  ///< pixels of the canvas along one of the view
 
   [[nodiscard]] Vec3 in_camera(const Vec3& world_point) const { return view_.camera_from_world * world_point; }
-  void draw_disc(const Vec3& camera_point, double radius, const Colour& colour);
-  void stamp(double u, double v, double depth, double radius, const Colour& colour);
   template <typename Action>
   void for_disc(double u, double v, double radius, const Action& action) const;
 

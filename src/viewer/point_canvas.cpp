@@ -1,4 +1,4 @@
-#include "viewer/canvas.hpp"
+#include "viewer/point_canvas.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,7 @@ Range meeting(const Range& a, const Range& b) { return {std::max(a.first, b.firs
 
 }  // namespace
 
-Canvas::Canvas(const View& view, const Colour& background) : view_(finer(view, kFiner)) {
+PointCanvas::PointCanvas(const View& view, const Colour& background) : view_(finer(view, kFiner)) {
   const std::size_t pixels = static_cast<std::size_t>(view_.width) * static_cast<std::size_t>(view_.height);
   depth_.assign(pixels, std::numeric_limits<float>::infinity());
   colour_.assign(pixels, background);
@@ -62,7 +62,7 @@ Canvas::Canvas(const View& view, const Colour& background) : view_(finer(view, k
 }
 
 template <typename Action>
-void Canvas::for_disc(double u, double v, double radius, const Action& action) const {
+void PointCanvas::for_disc(double u, double v, double radius, const Action& action) const {
   const auto limited = [](double value, int end) { return static_cast<int>(std::clamp(value, 0.0, double(end))); };
   const int first_row = limited(std::ceil(v - radius - 0.5), view_.height);
   const int end_row = limited(std::floor(v + radius - 0.5) + 1, view_.height);
@@ -75,7 +75,7 @@ void Canvas::for_disc(double u, double v, double radius, const Action& action) c
                static_cast<std::size_t>(column));
 }
 
-void Canvas::draw_point(const Vec3& world_point, double radius_pixels, const Colour& colour) {
+void PointCanvas::draw_point(const Vec3& world_point, double radius_pixels, const Colour& colour) {
   const Vec3 point = in_camera(world_point);
   if (!(point[2] > kNearest)) return;
   const Intrinsics& camera = view_.intrinsics;
@@ -88,7 +88,7 @@ void Canvas::draw_point(const Vec3& world_point, double radius_pixels, const Col
            });
 }
 
-void Canvas::shade_edges(double strength) {
+void PointCanvas::shade_edges(double strength) {
   constexpr int kReach = kFiner;
   const auto width = static_cast<std::ptrdiff_t>(view_.width);
   for (int row = kReach; row < view_.height - kReach; ++row)
@@ -106,7 +106,7 @@ void Canvas::shade_edges(double strength) {
     }
 }
 
-void Canvas::draw_line(const Vec3& world_from, const Vec3& world_to, double width_pixels, const Colour& colour) {
+void PointCanvas::draw_line(const Vec3& world_from, const Vec3& world_to, double width_pixels, const Colour& colour) {
   Vec3 from = in_camera(world_from);
   Vec3 to = in_camera(world_to);
   if (!(from[2] > kNearest || to[2] > kNearest)) return;
@@ -139,7 +139,7 @@ void Canvas::draw_line(const Vec3& world_from, const Vec3& world_to, double widt
   }
 }
 
-Image Canvas::image() const {
+Image PointCanvas::image() const {
   Image image(view_.width / kFiner, view_.height / kFiner);
   for (int row = 0; row < image.height; ++row)
     for (int column = 0; column < image.width; ++column)
