@@ -16,5 +16,6 @@ void add_convert(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_preprocess(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_eval(CLI::App& app);
 
 }  // namespace lingbot_map::tool
