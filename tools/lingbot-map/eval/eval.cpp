@@ -88,7 +88,19 @@ class Eval {
     report_.trajectory = evaluate(*estimate_, *truth_, settings_.trajectory);
   }
 
+  /// Depth that was not asked for, but lies beside the trajectories, must not cost their result.
   void judge_depth() {
+    const bool asked_for = !options_.depth_estimate.empty();
+    try {
+      compare_depth();
+    } catch (const Error& error) {
+      if (asked_for || error.code() == ErrorCode::internal) throw;
+      report_.depth_error = error.what();
+      std::fprintf(stderr, "lingbot-map: warning: depth is not compared: %s\n", error.what());
+    }
+  }
+
+  void compare_depth() {
     const std::optional<Path> estimate = depth_folder(options_.depth_estimate, options_.estimate);
     const std::optional<Path> truth = depth_folder(options_.depth_truth, options_.truth);
     if (!estimate || !truth) return;

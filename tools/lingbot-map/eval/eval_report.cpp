@@ -177,7 +177,8 @@ nlohmann::ordered_json to_json(const EvalReport& report) {
   return {{"program", {{"version", version()}, {"commit", commit()}}},
           {"settings", report.settings},
           {"trajectory", report.trajectory ? json_of(*report.trajectory) : Json(nullptr)},
-          {"depth", report.depth ? json_of(*report.depth) : Json(nullptr)}};
+          {"depth", report.depth ? json_of(*report.depth) : Json(nullptr)},
+          {"depth_error", report.depth_error.empty() ? Json(nullptr) : Json(report.depth_error)}};
 }
 
 }  // namespace lingbot_map::tool

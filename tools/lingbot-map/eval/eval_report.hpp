@@ -14,6 +14,7 @@ struct EvalReport {
   nlohmann::ordered_json settings;
   std::optional<TrajectoryEvaluation> trajectory;
   std::optional<DepthEvaluation> depth;
+  std::string depth_error;  ///< why depth that is there was not compared
 };
 
 /// As lines for people.
