@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -116,9 +117,12 @@ std::vector<ColouredPoint> read_ply_points(const std::filesystem::path& path, st
     bytes.resize(std::min(block, layout.count - first) * layout.vertex_bytes);
     file.read(layout.first_byte + first * layout.vertex_bytes, bytes);
     const std::uint64_t end = first + bytes.size() / layout.vertex_bytes;
-    for (; next < end; next += step)
-      points.push_back(
-          point_at(std::span(bytes).subspan((next - first) * layout.vertex_bytes, layout.vertex_bytes), layout));
+    for (; next < end; next += step) {
+      const auto vertex = std::span(bytes).subspan((next - first) * layout.vertex_bytes, layout.vertex_bytes);
+      const ColouredPoint point = point_at(vertex, layout);
+      if (std::all_of(point.position.begin(), point.position.end(), [](float x) { return std::isfinite(x); }))
+        points.push_back(point);
+    }
   }
   return points;
 }

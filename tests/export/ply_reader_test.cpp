@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "expect_error.hpp"
@@ -67,6 +68,18 @@ TEST_F(PlyReader, LeavesOutWhatItDoesNotKnow) {
       std::string("\4") + std::string(8, 't') + bytes_of(4) + "\5" + bytes_of(6) + "\6" + bytes_of(5) + "faces");
   const std::vector<ColouredPoint> expected = {{{1, 2, 3}, {1, 2, 3}}, {{4, 5, 6}, {4, 5, 6}}};
   EXPECT_EQ(read_ply_points(file(), kAll), expected);
+}
+
+TEST_F(PlyReader, LeavesOutWhatIsNotFinite) {
+  const ColouredPoint point{{1, 2, 3}, {4, 5, 6}};
+  ColouredPoint nowhere = point;
+  nowhere.position[1] = std::numeric_limits<float>::quiet_NaN();
+  ColouredPoint far_away = point;
+  far_away.position[2] = std::numeric_limits<float>::infinity();
+  PlyWriter writer(file());
+  writer.append(std::vector{nowhere, point, far_away});
+  writer.close();
+  EXPECT_EQ(read_ply_points(file(), kAll), std::vector{point});
 }
 
 TEST_F(PlyReader, TakesAnEmptyCloud) {

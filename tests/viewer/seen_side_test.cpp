@@ -24,6 +24,26 @@ TEST(SeenSide, AsksTheNearestCamera) {
   EXPECT_THAT(facing(std::vector{wall}, cameras, {-20, 0, 10}), ElementsAre());
 }
 
+/// A floor at y = 1 or a ceiling at y = -1, 8 m wide and long.
+std::vector<ColouredPoint> plane(float y) {
+  std::vector<ColouredPoint> points;
+  for (int i = 0; i < 400; ++i)
+    for (int j = 0; j < 400; ++j)
+      points.push_back({{0.02F * static_cast<float>(i - 200), y, 0.02F * static_cast<float>(j - 200)}, {}});
+  return points;
+}
+
+TEST(SeenSide, TakesASurfaceForWhatItIs) {
+  // Far from the camera the direction to it says little of the surface.
+  const std::vector<Vec3> cameras = {{0, 0, 0}};
+  for (const float y : {1.F, -1.F}) {
+    const auto points = plane(y);
+    EXPECT_EQ(facing(points, cameras, {-3, -0.9 * y, 3}).size(), points.size());
+    EXPECT_EQ(facing(points, cameras, {-3, 2.0 * y, 3}).size(), 0U);
+    EXPECT_EQ(facing(points, cameras, {30, 2.0 * y, 30}).size(), 0U);
+  }
+}
+
 TEST(SeenSide, TakesAnyNumberOfCameras) {
   const ColouredPoint point{{0, 0, 1}, {}};
   EXPECT_THAT(facing(std::vector{point}, {}, {0, 0, 5}), ElementsAre(point));

@@ -17,6 +17,7 @@ void add_synth(CLI::App& app);
 void add_preprocess(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_profile(CLI::App& app);
+void add_picture(CLI::App& app);
 void add_eval(CLI::App& app);
 
 }  // namespace lingbot_map::tool

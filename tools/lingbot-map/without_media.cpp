@@ -15,5 +15,6 @@ void add_missing(CLI::App& app, const std::string& name) {
 
 void add_run(CLI::App& app) { add_missing(app, "run"); }
 void add_preprocess(CLI::App& app) { add_missing(app, "preprocess"); }
+void add_picture(CLI::App& app) { add_missing(app, "picture"); }
 
 }  // namespace lingbot_map::tool
