@@ -65,19 +65,19 @@ void Builder::ball(const Spot& spot, Float3 place, Float3 half, int material) {
   add(Shape::ball, world_point(spot, place), half, spot, 0, material);
 }
 
-void Builder::light(Float3 position, Colour colour, float fade, float reach, float softness) {
+void Builder::light(Float3 position, Colour colour, float fade, float reach, float spread) {
   Light light;
   light.position = position;
   light.colour = colour;
   light.fade = fade;
   light.reach = reach;
-  light.softness = softness;
+  light.spread = spread;
   scene.lights.push_back(light);
 }
 
 void Builder::sun(Float3 direction, Colour colour) {
   constexpr float kDistance = 300;
-  light(normalized(direction) * kDistance, colour, 1e6F, 1e6F, 0.06F);
+  light(normalized(direction) * kDistance, colour, 1e6F, 1e6F, 0.02F);
 }
 
 bool Builder::weather(float brightness) {

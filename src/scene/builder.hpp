@@ -37,7 +37,7 @@ class Builder {
   void cone(const Spot& spot, Float3 place, float radius, float height, int material);
   /// `place` is the middle, `half` the half sizes.
   void ball(const Spot& spot, Float3 place, Float3 half, int material);
-  void light(Float3 position, Colour colour, float fade, float reach, float softness);
+  void light(Float3 position, Colour colour, float fade, float reach, float spread);
   /// A light 300 m away. `direction` leads to it.
   void sun(Float3 direction, Colour colour);
   /// A sky of some time of day, its ambient light and, if the sun is out, the sun. Returns whether it is.

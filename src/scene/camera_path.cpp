@@ -62,17 +62,12 @@ double near_angle(double angle, double reference) {
   return angle + 2 * std::numbers::pi * std::round((reference - angle) / (2 * std::numbers::pi));
 }
 
-/// Smooths until no step is larger than `most`.
+/// Follows the values as one does who turns by `most` a step, and never faster, and begins and ends turns smoothly.
 std::vector<double> calmed(const std::vector<double>& values, double sigma, double most) {
   std::vector<double> result = smoothed(values, sigma);
-  while (largest_step(result) > most && sigma < static_cast<double>(values.size())) {
-    sigma *= 1.25;
-    result = smoothed(values, sigma);
-  }
-  // Short sequences: what smoothing cannot reach is turned more slowly.
   for (std::size_t i = 1; i < result.size(); ++i)
     result[i] = std::clamp(result[i], result[i - 1] - most, result[i - 1] + most);
-  return result;
+  return smoothed(result, sigma);
 }
 
 /// Of directions to both sides of the way ahead, the one with the widest view, as an angle to be added.

@@ -104,7 +104,7 @@ class Corridors {
     if (number % lamp_every_ == 0) {
       build_.box(middle, {0, height_ - 0.06F, 0}, {cell_ * 0.35F, 0.05F, 0.25F}, lamp_);
       build_.light(world_point(middle, {0, height_ - 0.2F, 0}), lamp_colour_ * random_.uniform(0.7F, 1.3F), 1.8F,
-                   cell_ * 2.6F, 0.1F);
+                   cell_ * 2.6F, 0.05F);
     }
   }
 
@@ -145,7 +145,7 @@ class Corridors {
     build_.box(middle, {0, 0, -deep / 2 - 0.05F}, {wide + 0.2F, height_, 0.1F}, inner);
     for (const float side : {-1.F, 1.F}) build_.box(middle, {side * (wide / 2 + 0.05F), 0, 0}, {0.1F, height_, deep}, inner);
     build_frame(build_, back.beside(0, 0.075F), opening, 0.15F, frame_);
-    build_.light(world_point(middle, {0, height_ - 0.5F, 0}), lamp_colour_ * random_.uniform(0.4F, 1), 1.2F, 3, 0.1F);
+    build_.light(world_point(middle, {0, height_ - 0.5F, 0}), lamp_colour_ * random_.uniform(0.4F, 1), 1.2F, 3, 0.05F);
     const Spot content = middle.beside(0, -deep / 2 + 0.25F);
     if (random_.chance(0.6F)) furniture::things(build_, content, wide * 0.8F, 0.4F, random_.integer(1, 3), 0.45F);
     furniture::hanging_picture(build_, middle.beside(0, -deep / 2), 1.5F, wide * 0.5F, 0.6F);

@@ -4,5 +4,6 @@
 
 #include "scene/draw.hpp"
 
+
 #define LINGBOT_MAP_DRAW draw_generic
 #include "scene/draw.inc"

@@ -68,7 +68,7 @@ class Exhibition {
       const Colour colour = palette::hsv(random_.uniform(), random_.uniform(0, 0.25F), 1);
       const Float3 place = {random_.uniform(-0.6F, 0.6F) * half, height - 0.25F, random_.uniform(-0.6F, 0.6F) * half};
       build_.ball(middle, place, {0.1F, 0.1F, 0.1F}, build_.material(palette::glowing(colour, 2.5F)));
-      build_.light(world_point(middle, place), colour * random_.uniform(0.6F, 1.2F), 2.5F, 4 * half, 0.1F);
+      build_.light(world_point(middle, place), colour * random_.uniform(0.6F, 1.2F), 2.5F, 4 * half, 0.05F);
     }
   }
 

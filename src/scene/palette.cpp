@@ -59,7 +59,9 @@ Material glowing(Colour colour, float strength) {
 }
 
 Material wall(Random& random) {
-  const Colour base = tint(random, 0.35F, 0.62F, 0.95F);
+  const bool neutral = random.chance(0.5F);
+  const Colour base = neutral ? hsv(random.uniform(0.03F, 0.17F), random.uniform(0.02F, 0.25F), random.uniform(0.7F, 0.97F))
+                              : tint(random, 0.35F, 0.62F, 0.95F);
   const Colour other = mix(base, tint(random, 0.5F, 0.4F, 0.9F), random.uniform(0.3F, 1));
   switch (random.integer(0, 8)) {
     case 0: {
@@ -234,7 +236,7 @@ Material asphalt(Random& random) {
 }
 
 Material pavement(Random& random) {
-  const Colour base = tint(random, 0.2F, 0.5F, 0.75F);
+  const Colour base = tint(random, 0.1F, 0.5F, 0.75F);
   Material m = of(random, random.chance(0.5F) ? Pattern::tiles : Pattern::bricks, base, darker(base, 0.5F),
                   darker(base, 0.8F));
   set_periods(m, random.uniform(0.4F, 1), random.uniform(0.3F, 0.8F), 0.04F);

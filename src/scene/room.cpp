@@ -39,6 +39,11 @@ class House {
     const float depth = random_.uniform(4.5F, 10);
     const GroundArea whole = {0, 0, width, depth};
     build_.weather(1.6F);
+    // Little of the sky's light comes in.
+    Sky& sky = build_.scene.sky;
+    const Colour inside = mix(sky.ambient_above, Colour{0.5F, 0.5F, 0.5F}, 0.6F) * random_.uniform(0.35F, 0.6F);
+    sky.ambient_above = inside;
+    sky.ambient_below = inside * 0.85F;
     cut_windows(whole);
     divide(whole, random_.integer(1, 5));
     for (const GroundArea& room : rooms_) build_room(room);
@@ -176,7 +181,7 @@ class House {
       default: build_.box(middle, {x, height_ - 0.06F, z}, {0.9F, 0.05F, 0.25F}, glow); break;
     }
     build_.light(world_point(middle, {x, height_ - drop - 0.12F, z}), colour * random_.uniform(0.9F, 1.6F), 2.2F, 9,
-                 0.12F);
+                 0.05F);
   }
 
   /// Whether a thing of this size fits; then its place is taken. A round bound is enough for turned things.

@@ -33,7 +33,7 @@ struct Light {
   Colour colour;      ///< times 1 / (1 + (distance / fade)^2)
   float fade = 1;     ///< metres
   float reach = 10;   ///< metres after which it has no effect
-  float softness = 0.1F;  ///< metres of the edges of shadows
+  float spread = 0.03F;  ///< metres that a shadow's edge gains for each metre from what casts it
   BoundsList casters;     ///< primitives within reach, made by Scene::finish
 };
 

@@ -29,10 +29,4 @@ std::vector<double> smoothed(const std::vector<double>& values, double sigma) {
   return result;
 }
 
-double largest_step(const std::vector<double>& values) noexcept {
-  double largest = 0;
-  for (std::size_t i = 1; i < values.size(); ++i) largest = std::max(largest, std::abs(values[i] - values[i - 1]));
-  return largest;
-}
-
 }  // namespace lingbot_map::scene

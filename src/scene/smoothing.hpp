@@ -8,7 +8,4 @@ namespace lingbot_map::scene {
 /// values go on as point reflections, so that ends stay where they are.
 [[nodiscard]] std::vector<double> smoothed(const std::vector<double>& values, double sigma);
 
-/// The largest difference between neighbours.
-[[nodiscard]] double largest_step(const std::vector<double>& values) noexcept;
-
 }  // namespace lingbot_map::scene
