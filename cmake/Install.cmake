@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 get_property(engine_rooms GLOBAL PROPERTY LINGBOT_MAP_ROOMS)
-list(REMOVE_ITEM engine_rooms evaluation media plot export viewer)
+list(REMOVE_ITEM engine_rooms media scene evaluation plot export viewer)
 
 add_library(lingbot_map STATIC)
 add_library(lingbot_map::lingbot_map ALIAS lingbot_map)
