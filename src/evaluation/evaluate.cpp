@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/message.hpp"
+#include "evaluation/svd3.hpp"
 #include "evaluation/umeyama.hpp"
 
 namespace lingbot_map {
@@ -62,6 +63,19 @@ void measure_absolute(TrajectoryEvaluation& result) {
   result.ate_rotation = statistics_of(std::move(rotations));
 }
 
+void measure_orientation(TrajectoryEvaluation& result) {
+  Mat3 sum{};
+  for (const AlignedPose& pose : result.poses) {
+    const Mat3 turn = (pose.truth * pose.estimate.inverse()).rotation;
+    for (std::size_t i = 0; i < 9; ++i) sum[i] += turn[i];
+  }
+  const Rigid3 turn{nearest_rotation(svd3(sum)), {}};
+  std::vector<double> degrees;
+  for (const AlignedPose& pose : result.poses)
+    degrees.push_back(rotation_degrees((pose.truth.inverse() * (turn * pose.estimate)).rotation));
+  result.orientation = statistics_of(std::move(degrees));
+}
+
 void measure_relative(TrajectoryEvaluation& result, const EvaluationOptions& options) {
   const auto delta = static_cast<std::size_t>(options.delta);
   const std::size_t step = options.all_pairs ? 1 : delta;
@@ -109,6 +123,7 @@ TrajectoryEvaluation evaluate(std::span<const PosePair> pairs, const EvaluationO
   result.truth_from_estimate = align(pairs, options.alignment);
   for (const PosePair& pair : pairs) result.poses.push_back(aligned(pair, result.truth_from_estimate));
   measure_absolute(result);
+  measure_orientation(result);
   measure_relative(result, options);
   measure_path(result);
   result.auc = pose_auc(pairs);

@@ -46,6 +46,9 @@ struct TrajectoryEvaluation {
 
   ErrorStatistics ate;           ///< absolute: AlignedPose::translation_error
   ErrorStatistics ate_rotation;  ///< absolute: AlignedPose::rotation_error, degrees
+  /// Angle between the cameras, degrees, after the one rotation that brings all of them closest together. The alignment
+  /// of centres leaves the turn about a path open where that is nearly straight, and so ate_rotation; this is not.
+  ErrorStatistics orientation;
   ErrorStatistics rpe;           ///< relative: translation, in the truth's unit
   ErrorStatistics rpe_rotation;  ///< relative: rotation, degrees
   std::int64_t relative_poses = 0;

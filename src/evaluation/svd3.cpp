@@ -57,6 +57,17 @@ Vec3 any_normal(const Vec3& unit) noexcept {
 
 }  // namespace
 
+Mat3 nearest_rotation(const Svd3& decomposed) noexcept {
+  const double handedness = determinant(decomposed.u) * determinant(decomposed.v) < 0 ? -1 : 1;
+  const Vec3 signs = {1, 1, handedness};
+  Mat3 rotation{};
+  for (std::size_t row = 0; row < 3; ++row)
+    for (std::size_t column = 0; column < 3; ++column)
+      for (std::size_t k = 0; k < 3; ++k)
+        rotation[row * 3 + column] += decomposed.u[row * 3 + k] * signs[k] * decomposed.v[column * 3 + k];
+  return rotation;
+}
+
 double determinant(const Mat3& m) noexcept {
   const Columns c = columns_of(m);
   return dot(c[0], cross(c[1], c[2]));

@@ -70,17 +70,12 @@ Sim3 umeyama(std::span<const Vec3> from, std::span<const Vec3> to, bool with_sca
     fail(ErrorCode::input,
          "alignment: found points on one straight line, about which any turn fits, expected some that span a plane");
 
-  const double handedness = determinant(svd.u) * determinant(svd.v) < 0 ? -1 : 1;
-  const Vec3 signs = {1, 1, handedness};
   Sim3 aligned;
-  for (std::size_t row = 0; row < 3; ++row) {
-    for (std::size_t column = 0; column < 3; ++column) {
-      double entry = 0;
-      for (std::size_t k = 0; k < 3; ++k) entry += svd.u[row * 3 + k] * signs[k] * svd.v[column * 3 + k];
-      aligned.rotation[row * 3 + column] = entry;
-    }
+  aligned.rotation = nearest_rotation(svd);
+  if (with_scale) {
+    const double handedness = determinant(svd.u) * determinant(svd.v) < 0 ? -1 : 1;
+    aligned.scale = (svd.values[0] + svd.values[1] + handedness * svd.values[2]) / moments.variance_from;
   }
-  if (with_scale) aligned.scale = (svd.values[0] + svd.values[1] + handedness * svd.values[2]) / moments.variance_from;
   const Vec3 turned = Sim3{aligned.scale, aligned.rotation, {}} * mean_from;
   for (std::size_t i = 0; i < 3; ++i) aligned.translation[i] = mean_to[i] - turned[i];
   return aligned;

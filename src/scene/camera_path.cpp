@@ -96,7 +96,8 @@ double open_direction(const Scene& scene, const Vec3& eye, double yaw) {
 
 class Walker {
  public:
-  Walker(const World& world, Random& random, int frames) : world_(world), walk_(world.walk), random_(random), frames_(frames) {}
+  Walker(const World& world, Random& random, int frames)
+      : world_(world), walk_(world.walk), random_(random), frames_(frames) {}
 
   std::optional<Course> course() {
     const std::vector<double> way = travelled();

@@ -2,8 +2,8 @@
 
 #include "scene/builder.hpp"
 
-/// Things that stand in rooms, corridors and streets. Each looks forward from its spot, which is the middle of its base;
-/// what stands at a wall has the wall behind it. Sizes vary at random.
+/// Things that stand in rooms, corridors and streets. Each looks forward from its spot, which is the middle of its
+/// base; what stands at a wall has the wall behind it. Sizes vary at random.
 namespace lingbot_map::scene::furniture {
 
 void table(Builder& build, const Spot& spot, Float3 size);

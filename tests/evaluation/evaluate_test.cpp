@@ -31,6 +31,7 @@ TEST(Evaluate, FindsNoErrorInTheTruthSeenFromAnotherWorld) {
   EXPECT_NEAR(found.truth_from_estimate.scale, 4, 1e-12);
   EXPECT_LT(found.ate.max, 1e-12);
   EXPECT_LT(found.ate_rotation.max, 1e-10);
+  EXPECT_LT(found.orientation.max, 1e-10);
   EXPECT_LT(found.rpe.max, 1e-12);
   EXPECT_LT(found.drift_percent, 1e-9);
   EXPECT_DOUBLE_EQ(found.auc.at_30, 1);
@@ -69,12 +70,33 @@ TEST(Evaluate, MeasuresKnownErrors) {
   EXPECT_NEAR(found.ate.mean, 0.5 * 5 / 11, 1e-12);
   EXPECT_NEAR(found.ate_rotation.max, 6, 1e-12);
   EXPECT_NEAR(found.ate_rotation.median, 0, 1e-12);
+  EXPECT_NEAR(found.orientation.max, 6.0 * 6 / 11, 1e-2);  // five of eleven are turned
+  EXPECT_NEAR(found.orientation.min, 6.0 * 5 / 11, 1e-2);
   EXPECT_NEAR(found.rpe_rotation.max, 6, 1e-12);
   EXPECT_NEAR(found.rpe_rotation.mean, 0.6, 1e-12);
   EXPECT_NEAR(found.truth_length, 10, 1e-12);
   EXPECT_NEAR(found.ate_percent, 100 * 0.5 * std::sqrt(5.0 / 11) / 10, 1e-12);
   EXPECT_NEAR(found.drift_percent, 5, 1e-12);
   EXPECT_NEAR(found.drift_degrees, 6, 1e-12);
+}
+
+TEST(Evaluate, KnowsOrientationsAlsoWhereThePathIsStraight) {
+  // A path along y that is straight but for a little, and an estimate that is a little out to the other side: the
+  // alignment of centres turns it over.
+  std::vector<Vec3> centres;
+  std::vector<Vec3> mirrored;
+  for (int i = 0; i <= 20; ++i) {
+    const double aside = 1e-3 * i * (20 - i);
+    centres.push_back({aside, 1.0 * i, 0});
+    mirrored.push_back({-aside, 1.0 * i, 0});
+  }
+  Trajectory truth = trajectory_of(centres);
+  Trajectory estimate = trajectory_of(mirrored);
+  for (std::size_t i = 0; i < truth.poses.size(); ++i)
+    truth.poses[i].world_from_camera.rotation = estimate.poses[i].world_from_camera.rotation = Rigid3{}.rotation;
+  const TrajectoryEvaluation found = evaluate(estimate, truth);
+  EXPECT_GT(found.ate_rotation.median, 90);
+  EXPECT_LT(found.orientation.max, 1e-6);
 }
 
 TEST(Evaluate, TakesRelativePosesOneByOneOrFromAllPoses) {

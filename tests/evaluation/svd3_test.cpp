@@ -60,5 +60,24 @@ TEST(Svd3, KnowsTheValuesOfADiagonal) { EXPECT_EQ(svd3({-2, 0, 0, 0, 7, 0, 0, 0,
 
 TEST(Determinant, IsSignedVolume) { EXPECT_DOUBLE_EQ(determinant({0, 2, 0, 1, 0, 0, 0, 0, 3}), -6); }
 
+TEST(NearestRotation, FindsTheTurnAndNeverAReflection) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  for (int n = 0; n < 100; ++n) {
+    const auto turn = rotation_from_quaternion({normal(random), normal(random), normal(random), normal(random)});
+    ASSERT_TRUE(turn);
+    Mat3 stretched = *turn;
+    for (double& entry : stretched) entry *= 7;
+    const Mat3 found = nearest_rotation(svd3(stretched));
+    for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(found[i], (*turn)[i], 1e-13);
+
+    Mat3 any{};
+    for (double& entry : any) entry = normal(random);
+    const Mat3 rotation = nearest_rotation(svd3(any));
+    expect_orthogonal(rotation);
+    EXPECT_NEAR(determinant(rotation), 1, 1e-13);
+  }
+}
+
 }  // namespace
 }  // namespace lingbot_map

@@ -124,7 +124,7 @@ TEST(BenchOps, TimesWhatTheFilterLeaves) {
 }
 
 TEST(Bench, RefusesWhatMakesNoSense) {
-  expect_failure(run_program({"bench"}), 2, HasSubstr("frames, memory, start and ops"));
+  expect_failure(run_program({"bench"}), 2, HasSubstr("frames, memory, start, ops and accuracy"));
   expect_failure(run_program({"bench", "speed"}), 2, HasSubstr("speed"));
   for (const auto& [more, expected] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--depth", "0"}, "--depth: found \"0\""},

@@ -97,7 +97,8 @@ void add_scene(CLI::App& app) {
   auto scene_flags = std::make_shared<SceneFlags>();
   Flags flags(*command);
   flags.value("--kind", scene_flags->kind, "What to draw", "room|corridor|street|orbit")->required();
-  flags.value("--output", scene_flags->output, "Folder for pictures, depth and cameras; made if it is not there", "DIR")
+  flags
+      .value("--output", scene_flags->output, "Folder for pictures, depth and cameras; made if it is not there", "DIR")
       ->required();
   flags.value("--seed", scene_flags->seed, "Whole number from 0 on; each is another scene and path (0)", "N");
   flags.value("--frames", scene_flags->frames, "Length of the sequence (200)", "N");

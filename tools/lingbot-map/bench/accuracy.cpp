@@ -53,13 +53,13 @@ const std::vector<Column> kColumns = {{"method", "/method"},
 struct Recording {
   std::vector<Image> images;
   std::vector<DepthMap> depth;
-  Trajectory trajectory;
+  Trajectory trajectory{.name = "the truth", .poses = {}, .frame_times = {}};
 };
 
 /// What a method says of a sequence.
 struct Estimate {
-  Trajectory trajectory;
-  std::vector<DepthMap> depth;
+  Trajectory trajectory{.name = "the estimate", .poses = {}, .frame_times = {}};
+  std::vector<DepthMap> depth{};
   double seconds = 0;
 };
 
@@ -80,12 +80,6 @@ constexpr std::pair<const char*, double Scores::*> kScores[] = {{"ate_percent", 
                                                                 {"abs_rel", &Scores::abs_rel},
                                                                 {"delta_1", &Scores::delta_1}};
 
-Trajectory empty_trajectory(const std::string& name) {
-  Trajectory trajectory;
-  trajectory.name = name;
-  return trajectory;
-}
-
 void append(Trajectory& trajectory, std::int64_t frame, const Rigid3& world_from_camera) {
   const double time = static_cast<double>(frame) / 10;
   trajectory.poses.push_back({time, frame, world_from_camera});
@@ -93,9 +87,7 @@ void append(Trajectory& trajectory, std::int64_t frame, const Rigid3& world_from
 
 Recording record(const scene::Sequence& sequence) {
   const auto frames = static_cast<std::size_t>(sequence.frames());
-  Recording recording{.images = std::vector<Image>(frames),
-                      .depth = std::vector<DepthMap>(frames),
-                      .trajectory = empty_trajectory("the truth")};
+  Recording recording{.images = std::vector<Image>(frames), .depth = std::vector<DepthMap>(frames)};
   in_parts(frames, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       scene::RenderedFrame frame = sequence.frame(static_cast<int>(i));
@@ -111,7 +103,7 @@ Recording record(const scene::Sequence& sequence) {
 }
 
 Estimate reconstruct(const Model& model, const SessionOptions& options, const std::vector<Image>& images) {
-  Estimate estimate{.trajectory = empty_trajectory("the estimate")};
+  Estimate estimate;
   const auto take = [&estimate](std::vector<FrameResult> results) {
     for (FrameResult& result : results) {
       if (const auto pose = world_from_camera(result.pose_enc)) append(estimate.trajectory, result.index, *pose);
@@ -137,13 +129,22 @@ Estimate without_looking(const Recording& truth) {
           .depth = std::vector<DepthMap>(truth.depth.size(), constant_depth(first.width, first.height, 1))};
 }
 
+/// Aligned by a similarity; where the estimate stands still or goes straight on, so that there is none, as it is.
+TrajectoryEvaluation evaluate_path(const Trajectory& estimate, const Trajectory& truth) {
+  try {
+    return evaluate(estimate, truth);
+  } catch (const Error&) {
+    return evaluate(estimate, truth, {.alignment = Alignment::none});
+  }
+}
+
 Scores score(const Estimate& estimate, const Recording& truth) {
-  const TrajectoryEvaluation path = evaluate(estimate.trajectory, truth.trajectory);
+  const TrajectoryEvaluation path = evaluate_path(estimate.trajectory, truth.trajectory);
   const DepthEvaluation depth = evaluate_depth(truth.depth.size(), [&](std::size_t i) {
     return DepthPair{message("frame ", i), static_cast<std::int64_t>(i), estimate.depth[i], truth.depth[i]};
   });
   return {.ate_percent = path.ate_percent,
-          .rotation_degrees = path.ate_rotation.median,
+          .rotation_degrees = path.orientation.median,
           .drift_percent = path.drift_percent,
           .auc_30 = path.auc.at_30,
           .abs_rel = depth.all.abs_rel,

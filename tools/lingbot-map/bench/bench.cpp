@@ -14,7 +14,8 @@ void add_bench(CLI::App& app) {
   add_bench_accuracy(*command);
   // Called when all words are known to be right: an unknown one is told before a missing one.
   command->callback([command] {
-    if (command->get_subcommands().empty()) throw CLI::RequiredError("bench: one of frames, memory, start, ops and accuracy");
+    if (command->get_subcommands().empty())
+      throw CLI::RequiredError("bench: one of frames, memory, start, ops and accuracy");
   });
 }
 

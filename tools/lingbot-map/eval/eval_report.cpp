@@ -65,6 +65,7 @@ void add_trajectory(Lines& lines, const TrajectoryEvaluation& found) {
   lines.head("trajectory", kStatisticNames);
   lines.row("ATE (m)", found.ate);
   lines.row("ATE rotation (deg)", found.ate_rotation);
+  lines.row("orientation (deg)", found.orientation);
   lines.row("RPE (m)", found.rpe);
   lines.row("RPE rotation (deg)", found.rpe_rotation);
   lines.line("poses", found.poses.size(), " pairs of ", found.estimate_poses, " estimated and ", found.truth_poses,
@@ -115,6 +116,7 @@ Json json_of(const TrajectoryEvaluation& found) {
                  {"relative_poses", found.relative_poses},
                  {"ate", json_of(found.ate)},
                  {"ate_rotation_degrees", json_of(found.ate_rotation)},
+                 {"orientation_degrees", json_of(found.orientation)},
                  {"rpe", json_of(found.rpe)},
                  {"rpe_rotation_degrees", json_of(found.rpe_rotation)},
                  {"auc_5", number(found.auc.at_5)},
