@@ -91,7 +91,8 @@ bool Builder::weather(float brightness) {
   const float b = brightness;
   sky.zenith = palette::hsv(random.uniform(0.56F, 0.64F), random.uniform(0.3F, 0.75F), random.uniform(0.55F, 0.9F)) * b;
   sky.horizon = mix(palette::hsv(random.uniform(0.54F, 0.62F), 0.15F, random.uniform(0.8F, 0.97F)),
-                    palette::hsv(random.uniform(0.04F, 0.11F), 0.4F, 0.95F), warmth) * b;
+                    palette::hsv(random.uniform(0.04F, 0.11F), 0.4F, 0.95F), warmth) *
+                b;
   sky.cloud = Colour{1, 0.98F, 0.96F} * (b * random.uniform(0.8F, 1.2F));
   sky.cloudiness = sunny ? random.uniform(0.2F, 0.65F) : random.uniform(0.7F, 1);
   const Colour light = mix(Colour{1, 0.96F, 0.9F}, Colour{1, 0.7F, 0.42F}, warmth);

@@ -25,8 +25,10 @@ class Corridors {
     height_ = random_.uniform(2.3F, 3.3F);
     choose_style();
     const bool ring = random_.chance(0.4F);
-    if (ring) lay_ring();
-    else lay_line();
+    if (ring)
+      lay_ring();
+    else
+      lay_line();
     build_.scene.sky.ambient_above = build_.scene.sky.ambient_below = Colour{0.2F, 0.2F, 0.21F};
     for (std::size_t i = 0; i < path_.size(); ++i) build_cell(path_[i], i);
     Walk walk;
@@ -49,7 +51,8 @@ class Corridors {
     ceiling_ = build_.material(palette::ceiling(random_));
     for (int& wall : walls_) wall = build_.material(palette::wall(random_));
     skirting_ = build_.material(palette::plain(random_, 0.4F, 0.2F, 0.9F));
-    for (int& door : doors_) door = build_.material(random_.chance(0.5F) ? palette::wood(random_) : palette::plain(random_, 0.8F, 0.3F, 0.9F));
+    for (int& door : doors_)
+      door = build_.material(random_.chance(0.5F) ? palette::wood(random_) : palette::plain(random_, 0.8F, 0.3F, 0.9F));
     frame_ = build_.material(palette::plain(random_, 0.3F, 0.3F, 0.95F));
     band_ = build_.material(palette::plain(random_, 0.8F, 0.3F, 0.9F));
     lamp_colour_ = palette::hsv(random_.uniform(0.05F, 0.6F), random_.uniform(0.02F, 0.2F), 1);
@@ -97,8 +100,8 @@ class Corridors {
     for (int i = 0; i < 4; ++i) {
       if (cells_.contains({cell.first + kWays[i].first, cell.second + kWays[i].second})) continue;
       // From the wall back into the corridor.
-      const Spot wall = middle.beside(kWays[i].first * cell_ / 2, kWays[i].second * cell_ / 2,
-                                      static_cast<float>(i + 2) * kQuarter);
+      const Spot wall =
+          middle.beside(kWays[i].first * cell_ / 2, kWays[i].second * cell_ / 2, static_cast<float>(i + 2) * kQuarter);
       build_side(wall, walls_[(number / 5 + static_cast<std::size_t>(i)) % std::size(walls_)]);
     }
     if (number % lamp_every_ == 0) {
@@ -120,10 +123,14 @@ class Corridors {
     if (has_band_) build_.box(wall, {0, 0.9F, 0.008F}, {cell_, 0.12F, 0.016F}, band_);
     const float aside = random_.uniform(-0.2F, 0.2F) * cell_;
     if (choice < 0.3F) {
-      build_door(build_, wall.beside(aside, 0), random_.uniform(0.8F, 1), random_.uniform(1.95F, 2.15F), random_.pick(doors_), frame_);
-      if (random_.chance(0.5F)) furniture::hanging_picture(build_, wall.beside(aside > 0 ? aside - 0.75F : aside + 0.75F, 0), 1.55F, 0.2F, 0.25F);
+      build_door(build_, wall.beside(aside, 0), random_.uniform(0.8F, 1), random_.uniform(1.95F, 2.15F),
+                 random_.pick(doors_), frame_);
+      if (random_.chance(0.5F))
+        furniture::hanging_picture(build_, wall.beside(aside > 0 ? aside - 0.75F : aside + 0.75F, 0), 1.55F, 0.2F,
+                                   0.25F);
     } else if (choice < 0.55F) {
-      furniture::hanging_picture(build_, wall.beside(aside, 0), random_.uniform(1.35F, 1.65F), random_.uniform(0.5F, 1.2F), random_.uniform(0.5F, 1));
+      furniture::hanging_picture(build_, wall.beside(aside, 0), random_.uniform(1.35F, 1.65F),
+                                 random_.uniform(0.5F, 1.2F), random_.uniform(0.5F, 1));
     } else if (choice < 0.65F) {
       build_.box(wall.beside(aside, 0), {0, 0, 0.1F}, {0.35F, height_, 0.2F}, frame_);
     } else if (choice < 0.72F) {
@@ -143,7 +150,8 @@ class Corridors {
     build_.box(middle, {0, -0.1F, 0.08F}, {wide, 0.1F, deep + 0.17F}, floor_);
     build_.box(middle, {0, height_ - 0.2F, 0}, {wide, 0.1F, deep}, ceiling_);
     build_.box(middle, {0, 0, -deep / 2 - 0.05F}, {wide + 0.2F, height_, 0.1F}, inner);
-    for (const float side : {-1.F, 1.F}) build_.box(middle, {side * (wide / 2 + 0.05F), 0, 0}, {0.1F, height_, deep}, inner);
+    for (const float side : {-1.F, 1.F})
+      build_.box(middle, {side * (wide / 2 + 0.05F), 0, 0}, {0.1F, height_, deep}, inner);
     build_frame(build_, back.beside(0, 0.075F), opening, 0.15F, frame_);
     build_.light(world_point(middle, {0, height_ - 0.5F, 0}), lamp_colour_ * random_.uniform(0.4F, 1), 1.2F, 3, 0.05F);
     const Spot content = middle.beside(0, -deep / 2 + 0.25F);
@@ -154,7 +162,10 @@ class Corridors {
   void furnish(const Spot& wall) {
     switch (random_.integer(0, 4)) {
       case 0: furniture::plant(build_, wall.beside(0, 0.22F), random_.uniform(0.6F, 1.1F)); break;
-      case 1: furniture::cupboard(build_, wall.beside(0, 0.16F), {random_.uniform(0.5F, 1), random_.uniform(0.7F, 1.9F), 0.3F}); break;
+      case 1:
+        furniture::cupboard(build_, wall.beside(0, 0.16F),
+                            {random_.uniform(0.5F, 1), random_.uniform(0.7F, 1.9F), 0.3F});
+        break;
       case 2: furniture::things(build_, wall.beside(0, 0.2F), 0.9F, 0.3F, random_.integer(1, 3), 0.3F); break;
       case 3: furniture::shelf(build_, wall.beside(0, 0.15F), {0.8F, random_.uniform(1, 1.9F), 0.26F}); break;
       default: {

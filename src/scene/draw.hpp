@@ -25,8 +25,8 @@ struct Drawing {
 
 /// The same function for different instruction sets, with the same result to the bit: none uses operations that only
 /// some of them have. All work on squares of 8 x 8 pixels. Primitives outside a square's pyramid are left out by their
-/// bounds, many at a time; the others meet all of its rays at once. The same machinery serves shadows, as pyramids of rays
-/// that begin at a light. Pixels at the border of two surfaces are drawn again with four rays each.
+/// bounds, many at a time; the others meet all of its rays at once. The same machinery serves shadows, as pyramids of
+/// rays that begin at a light. Pixels at the border of two surfaces are drawn again with four rays each.
 void draw_generic(const Drawing& drawing);
 void draw_avx2(const Drawing& drawing);
 void draw_avx512(const Drawing& drawing);

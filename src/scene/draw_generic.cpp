@@ -4,6 +4,5 @@
 
 #include "scene/draw.hpp"
 
-
 #define LINGBOT_MAP_DRAW draw_generic
 #include "scene/draw.inc"

@@ -5,7 +5,8 @@
 namespace lingbot_map::scene::furniture {
 
 void table(Builder& build, const Spot& spot, Float3 size) {
-  const int top = build.material(build.random.chance(0.7F) ? palette::wood(build.random) : palette::thing(build.random));
+  const int top =
+      build.material(build.random.chance(0.7F) ? palette::wood(build.random) : palette::thing(build.random));
   const int leg = build.random.chance(0.5F) ? top : build.material(palette::metal(build.random));
   const float board = build.random.uniform(0.03F, 0.07F);
   const float height = size.y - board;
@@ -33,13 +34,16 @@ void chair(Builder& build, const Spot& spot) {
     for (const float z : {-1.F, 1.F})
       build.box(spot, {x * (width / 2 - 0.025F), 0, z * (width / 2 - 0.025F)}, {0.04F, height, 0.04F}, frame);
   build.box(spot, {0, height, 0}, {width, 0.05F, width}, seat);
-  build.leaning_box(spot, {0, height + 0.1F, -width / 2 - 0.02F}, {width, random.uniform(0.3F, 0.55F), 0.04F}, seat, 0, -0.1F);
+  build.leaning_box(spot, {0, height + 0.1F, -width / 2 - 0.02F}, {width, random.uniform(0.3F, 0.55F), 0.04F}, seat, 0,
+                    -0.1F);
 }
 
 void cupboard(Builder& build, const Spot& spot, Float3 size) {
   Random& random = build.random;
-  const int body = build.material(random.chance(0.6F) ? palette::wood(random) : palette::plain(random, 0.6F, 0.4F, 0.95F));
-  const int door = random.chance(0.5F) ? body : build.material(random.chance(0.5F) ? palette::wood(random) : palette::thing(random));
+  const int body =
+      build.material(random.chance(0.6F) ? palette::wood(random) : palette::plain(random, 0.6F, 0.4F, 0.95F));
+  const int door =
+      random.chance(0.5F) ? body : build.material(random.chance(0.5F) ? palette::wood(random) : palette::thing(random));
   const int knob = build.material(palette::metal(random));
   build.box(spot, {0, 0, 0}, size, body);
   const int columns = std::clamp(static_cast<int>(size.x / 0.5F), 1, 4);
@@ -64,7 +68,8 @@ void shelf(Builder& build, const Spot& spot, Float3 size) {
   for (const float x : {-1.F, 1.F}) build.box(spot, {x * size.x / 2, 0, 0}, {0.03F, size.y, size.z}, wood);
   build.box(spot, {0, 0, -size.z / 2 + 0.01F}, {size.x, size.y, 0.02F}, wood);
   int books[5];
-  for (int& book : books) book = build.material(random.chance(0.6F) ? palette::plain(random, 1, 0.2F, 0.9F) : palette::thing(random));
+  for (int& book : books)
+    book = build.material(random.chance(0.6F) ? palette::plain(random, 1, 0.2F, 0.9F) : palette::thing(random));
   for (int i = 0; i <= boards; ++i) {
     const float y = static_cast<float>(i) * gap;
     build.box(spot, {0, y - 0.012F + (i == 0 ? 0.02F : 0), 0}, {size.x, 0.025F, size.z}, wood);
@@ -98,10 +103,12 @@ void bed(Builder& build, const Spot& spot, Float3 size) {
   const int frame = build.material(palette::wood(random));
   build.box(spot, {0, 0.05F, 0}, {size.x, 0.25F, size.z}, frame);
   build.box(spot, {0, 0, -size.z / 2}, {size.x, size.y, 0.06F}, frame);
-  build.box(spot, {0, 0.3F, 0.03F}, {size.x * 0.96F, 0.18F, size.z * 0.96F}, build.material(palette::plain(random, 0.1F, 0.8F, 0.95F)));
+  build.box(spot, {0, 0.3F, 0.03F}, {size.x * 0.96F, 0.18F, size.z * 0.96F},
+            build.material(palette::plain(random, 0.1F, 0.8F, 0.95F)));
   build.box(spot, {0, 0.47F, size.z * 0.15F}, {size.x, 0.05F, size.z * 0.65F}, build.material(palette::fabric(random)));
   const int pillow = build.material(palette::fabric(random));
-  for (const float x : {-0.25F, 0.25F}) build.ball(spot, {x * size.x, 0.53F, -size.z * 0.36F}, {size.x * 0.2F, 0.1F, 0.2F}, pillow);
+  for (const float x : {-0.25F, 0.25F})
+    build.ball(spot, {x * size.x, 0.53F, -size.z * 0.36F}, {size.x * 0.2F, 0.1F, 0.2F}, pillow);
 }
 
 void plant(Builder& build, const Spot& spot, float height) {
@@ -112,7 +119,8 @@ void plant(Builder& build, const Spot& spot, float height) {
   build.cylinder(spot, {0, height * 0.28F, 0}, 0.02F, height * 0.3F, build.material(palette::bark(random)));
   for (int i = random.integer(3, 6); i > 0; --i) {
     const float size = height * random.uniform(0.1F, 0.2F);
-    build.ball(spot, {random.uniform(-1, 1) * radius, height * random.uniform(0.5F, 0.85F), random.uniform(-1, 1) * radius},
+    build.ball(spot,
+               {random.uniform(-1, 1) * radius, height * random.uniform(0.5F, 0.85F), random.uniform(-1, 1) * radius},
                {size, size * random.uniform(0.6F, 1.3F), size}, leaf);
   }
 }
@@ -124,7 +132,8 @@ void floor_lamp(Builder& build, const Spot& spot) {
   build.cylinder(spot, {0, 0, 0}, 0.14F, 0.03F, metal);
   build.cylinder(spot, {0, 0, 0}, 0.015F, height, metal);
   const Colour light = palette::hsv(random.uniform(0.08F, 0.14F), random.uniform(0.1F, 0.4F), 1);
-  build.cone(spot, {0, height - 0.1F, 0}, random.uniform(0.16F, 0.24F), 0.32F, build.material(palette::glowing(light, 1.2F)));
+  build.cone(spot, {0, height - 0.1F, 0}, random.uniform(0.16F, 0.24F), 0.32F,
+             build.material(palette::glowing(light, 1.2F)));
 }
 
 void things(Builder& build, const Spot& spot, float width, float depth, int count, float largest) {
@@ -136,7 +145,8 @@ void things(Builder& build, const Spot& spot, float width, float depth, int coun
     const float slot = (static_cast<float>(i) + 0.5F) / static_cast<float>(count) - 0.5F;
     const float along = slot * (std::max(width, depth) - largest);
     const float across = random.uniform(-0.5F, 0.5F) * std::max(std::min(width, depth) - largest, 0.F);
-    const Spot here = width >= depth ? spot.beside(along, across, random.uniform(0, 6)) : spot.beside(across, along, random.uniform(0, 6));
+    const Spot here = width >= depth ? spot.beside(along, across, random.uniform(0, 6))
+                                     : spot.beside(across, along, random.uniform(0, 6));
     const int material = build.material(palette::thing(random));
     switch (random.integer(0, 4)) {
       case 0: build.ball(here, {0, size / 2, 0}, {size / 2, size / 2, size / 2}, material); break;
@@ -171,9 +181,11 @@ void car(Builder& build, const Spot& spot) {
   build.box(spot, {0, waist, -length * 0.06F}, {width * 0.92F, roof * 0.8F, cabin}, glass);
   build.box(spot, {0, waist + roof * 0.8F, -length * 0.06F}, {width * 0.92F, roof * 0.2F, cabin * 0.94F}, body);
   const float pillar = cabin / 2 - 0.02F;
-  for (const float z : {-pillar, 0.F, pillar}) build.box(spot, {0, waist, z - length * 0.06F}, {width * 0.93F, roof * 0.82F, 0.09F}, body);
+  for (const float z : {-pillar, 0.F, pillar})
+    build.box(spot, {0, waist, z - length * 0.06F}, {width * 0.93F, roof * 0.82F, 0.09F}, body);
   for (const float x : {-1.F, 1.F})
-    for (const float z : {-1.F, 1.F}) build.lying_cylinder(spot, {x * (width / 2 - 0.08F), 0.31F, z * length * 0.3F}, 0.31F, 0.2F, rubber);
+    for (const float z : {-1.F, 1.F})
+      build.lying_cylinder(spot, {x * (width / 2 - 0.08F), 0.31F, z * length * 0.3F}, 0.31F, 0.2F, rubber);
   const int lamp = build.material(palette::glowing({0.9F, 0.85F, 0.7F}, 0.3F));
   const int tail = build.material(palette::glowing({0.6F, 0.03F, 0.03F}, 0.3F));
   for (const float x : {-1.F, 1.F}) {
@@ -182,20 +194,23 @@ void car(Builder& build, const Spot& spot) {
   }
 }
 
-void tree(Builder& build, const Spot& spot, float height) {
+void tree(Builder& build, const Spot& spot, float height, float crown) {
   Random& random = build.random;
-  const float trunk = height * random.uniform(0.3F, 0.5F);
-  build.cylinder(spot, {0, 0, 0}, height * random.uniform(0.018F, 0.03F), trunk + height * 0.2F, build.material(palette::bark(random)));
+  const float trunk = std::max(height * random.uniform(0.3F, 0.5F), crown + height * 0.12F);
+  build.cylinder(spot, {0, 0, 0}, height * random.uniform(0.018F, 0.03F), trunk + height * 0.2F,
+                 build.material(palette::bark(random)));
   const int leaf = build.material(palette::leaves(random));
   if (random.chance(0.3F)) {
     for (const float at : {0.F, 0.28F, 0.52F})
-      build.cone(spot, {0, height * (0.22F + at), 0}, height * (0.24F - at * 0.25F), height * 0.42F, leaf);
+      build.cone(spot, {0, std::max(height * 0.22F, crown) + height * at, 0}, height * (0.24F - at * 0.25F),
+                 height * 0.42F, leaf);
     return;
   }
   for (int i = random.integer(3, 6); i > 0; --i) {
     const float size = height * random.uniform(0.12F, 0.22F);
     const float out = height * 0.13F;
-    build.ball(spot, {random.uniform(-out, out), trunk + height * random.uniform(0.1F, 0.4F), random.uniform(-out, out)},
+    build.ball(spot,
+               {random.uniform(-out, out), trunk + height * random.uniform(0.1F, 0.4F), random.uniform(-out, out)},
                {size, size * random.uniform(0.7F, 1), size}, leaf);
   }
 }

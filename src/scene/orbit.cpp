@@ -15,8 +15,10 @@ class Exhibition {
 
   World make() {
     radius_ = random_.uniform(1.3F, 3.6F);
-    if (random_.chance(0.5F)) build_field();
-    else build_hall();
+    if (random_.chance(0.5F))
+      build_field();
+    else
+      build_hall();
     const float reach = radius_ * random_.uniform(0.42F, 0.55F);
     float base = 0;
     if (random_.chance(0.45F)) base = build_stand(reach);
@@ -34,16 +36,25 @@ class Exhibition {
   void build_field() {
     build_.weather(1.5F);
     const Spot middle;
-    const int ground = build_.material(random_.chance(0.5F) ? palette::grass(random_) : random_.chance(0.5F) ? palette::pavement(random_) : palette::floor(random_));
+    const int ground = build_.material(random_.chance(0.5F)   ? palette::grass(random_)
+                                       : random_.chance(0.5F) ? palette::pavement(random_)
+                                                              : palette::floor(random_));
     build_.box(middle, {0, -1, 0}, {600, 1, 600}, ground);
     for (int i = random_.integer(10, 22); i > 0; --i) {
       const float turn = random_.uniform(0, 4 * kQuarter);
       const Spot spot = Spot{0, 0, turn, 0}.beside(0, radius_ + random_.uniform(5.5F, 35));
       const float choice = random_.uniform();
-      if (choice < 0.5F) furniture::tree(build_, spot, random_.uniform(2.5F, 8));
-      else if (choice < 0.7F) build_.box(spot.beside(0, 5), {0, 0, 0}, {random_.uniform(4, 14), random_.uniform(3, 10), 5}, build_.material(palette::facade(random_)));
-      else if (choice < 0.85F) furniture::things(build_, spot, 2, 1, 2, 1);
-      else build_.ball(spot.beside(0, 30), {0, -2, 0}, {random_.uniform(8, 20), random_.uniform(4, 10), random_.uniform(8, 20)}, build_.material(palette::grass(random_)));
+      if (choice < 0.5F)
+        furniture::tree(build_, spot, random_.uniform(2.5F, 8));
+      else if (choice < 0.7F)
+        build_.box(spot.beside(0, 5), {0, 0, 0}, {random_.uniform(4, 14), random_.uniform(3, 10), 5},
+                   build_.material(palette::facade(random_)));
+      else if (choice < 0.85F)
+        furniture::things(build_, spot, 2, 1, 2, 1);
+      else
+        build_.ball(spot.beside(0, 30), {0, -2, 0},
+                    {random_.uniform(8, 20), random_.uniform(4, 10), random_.uniform(8, 20)},
+                    build_.material(palette::grass(random_)));
     }
   }
 
@@ -60,9 +71,12 @@ class Exhibition {
       const int own = random_.chance(0.4F) ? build_.material(palette::wall(random_)) : wall;
       build_wall(build_, face.beside(0, -0.1F), -half, half, height, 0.2F, {}, own);
       for (float at = -half + 0.8F; at < half - 0.8F; at += random_.uniform(1.3F, 2.6F)) {
-        if (random_.chance(0.6F)) furniture::hanging_picture(build_, face.beside(at, 0), random_.uniform(1.3F, 1.9F), random_.uniform(0.5F, 1.2F), random_.uniform(0.5F, 1.1F));
+        if (random_.chance(0.6F))
+          furniture::hanging_picture(build_, face.beside(at, 0), random_.uniform(1.3F, 1.9F),
+                                     random_.uniform(0.5F, 1.2F), random_.uniform(0.5F, 1.1F));
       }
-      furniture::cupboard(build_, face.beside(random_.uniform(-0.5F, 0.5F) * half, 0.2F), {random_.uniform(0.6F, 1.4F), random_.uniform(0.6F, 1.1F), 0.36F});
+      furniture::cupboard(build_, face.beside(random_.uniform(-0.5F, 0.5F) * half, 0.2F),
+                          {random_.uniform(0.6F, 1.4F), random_.uniform(0.6F, 1.1F), 0.36F});
     }
     for (int i = random_.integer(2, 3); i > 0; --i) {
       const Colour colour = palette::hsv(random_.uniform(), random_.uniform(0, 0.25F), 1);
@@ -108,7 +122,8 @@ class Exhibition {
       case 1: build_.cone(spot, {0, 0, 0}, half, tall, material); return;
       case 2: build_.cylinder(spot, {0, 0, 0}, half, tall, material); break;
       case 3:
-        build_.leaning_box(spot, {0, half * 0.25F, 0}, {half * 1.1F, half * 1.1F, half * 1.1F}, material, 0.3F, random_.uniform(0.3F, 0.8F));
+        build_.leaning_box(spot, {0, half * 0.25F, 0}, {half * 1.1F, half * 1.1F, half * 1.1F}, material, 0.3F,
+                           random_.uniform(0.3F, 0.8F));
         return;
       default: build_.box(spot, {0, 0, 0}, {half * 1.4F, tall, half * 1.2F}, material); break;
     }

@@ -60,8 +60,9 @@ Material glowing(Colour colour, float strength) {
 
 Material wall(Random& random) {
   const bool neutral = random.chance(0.5F);
-  const Colour base = neutral ? hsv(random.uniform(0.03F, 0.17F), random.uniform(0.02F, 0.25F), random.uniform(0.7F, 0.97F))
-                              : tint(random, 0.35F, 0.62F, 0.95F);
+  const Colour base = neutral
+                          ? hsv(random.uniform(0.03F, 0.17F), random.uniform(0.02F, 0.25F), random.uniform(0.7F, 0.97F))
+                          : tint(random, 0.35F, 0.62F, 0.95F);
   const Colour other = mix(base, tint(random, 0.5F, 0.4F, 0.9F), random.uniform(0.3F, 1));
   switch (random.integer(0, 8)) {
     case 0: {
@@ -111,7 +112,10 @@ Material wall(Random& random) {
 
 Material ceiling(Random& random) {
   const Colour base = tint(random, 0.1F, 0.8F, 0.97F);
-  Material m = of(random, random.chance(0.5F) ? Pattern::tiles : random.chance(0.5F) ? Pattern::planks : Pattern::clouds,
+  Material m = of(random,
+                  random.chance(0.5F)   ? Pattern::tiles
+                  : random.chance(0.5F) ? Pattern::planks
+                                        : Pattern::clouds,
                   base, darker(base, 0.5F), darker(base, 0.85F));
   m.width = m.height = random.uniform(0.5F, 1.2F);
   if (m.pattern == Pattern::planks) set_periods(m, 3, random.uniform(0.12F, 0.3F), 0.06F);
@@ -163,19 +167,23 @@ Material wood(Random& random) {
 }
 
 Material fabric(Random& random) {
-  constexpr Pattern kPatterns[] = {Pattern::plaid, Pattern::stripes, Pattern::speckles, Pattern::clouds, Pattern::checks};
+  constexpr Pattern kPatterns[] = {Pattern::plaid, Pattern::stripes, Pattern::speckles, Pattern::clouds,
+                                   Pattern::checks};
   const Colour base = tint(random, 0.8F, 0.35F, 0.85F);
-  Material m = of(random, random.pick(kPatterns), base, tint(random, 0.7F, 0.3F, 0.95F), tint(random, 0.6F, 0.2F, 0.9F));
+  Material m =
+      of(random, random.pick(kPatterns), base, tint(random, 0.7F, 0.3F, 0.95F), tint(random, 0.6F, 0.2F, 0.9F));
   m.width = m.height = random.uniform(0.08F, 0.35F);
   m.line = random.uniform(0.1F, 0.4F);
   return m;
 }
 
 Material thing(Random& random) {
-  constexpr Pattern kPatterns[] = {Pattern::checks, Pattern::stripes, Pattern::plaid,  Pattern::tiles,   Pattern::planks,
-                                   Pattern::marble, Pattern::clouds,  Pattern::speckles, Pattern::bricks, Pattern::picture};
+  constexpr Pattern kPatterns[] = {Pattern::checks, Pattern::stripes, Pattern::plaid,  Pattern::tiles,
+                                   Pattern::planks, Pattern::marble,  Pattern::clouds, Pattern::speckles,
+                                   Pattern::bricks, Pattern::picture};
   const Colour base = tint(random, 1, 0.3F, 0.95F);
-  Material m = of(random, random.pick(kPatterns), base, tint(random, 0.9F, 0.15F, 0.95F), tint(random, 0.9F, 0.15F, 0.95F));
+  Material m =
+      of(random, random.pick(kPatterns), base, tint(random, 0.9F, 0.15F, 0.95F), tint(random, 0.9F, 0.15F, 0.95F));
   m.width = random.uniform(0.08F, 0.4F);
   m.height = m.width * random.uniform(0.5F, 1.5F);
   m.line = random.uniform(0.06F, 0.4F);
@@ -217,8 +225,9 @@ Material bark(Random& random) {
 }
 
 Material facade(Random& random) {
-  const Colour wall = random.chance(0.4F) ? hsv(random.uniform(0, 0.1F), random.uniform(0.3F, 0.65F), random.uniform(0.45F, 0.8F))
-                                          : tint(random, 0.5F, 0.5F, 0.95F);
+  const Colour wall = random.chance(0.4F)
+                          ? hsv(random.uniform(0, 0.1F), random.uniform(0.3F, 0.65F), random.uniform(0.45F, 0.8F))
+                          : tint(random, 0.5F, 0.5F, 0.95F);
   Material m = of(random, Pattern::facade, wall, tint(random, 0.3F, 0.25F, 0.98F),
                   hsv(random.uniform(0.5F, 0.65F), 0.4F, random.uniform(0.5F, 0.9F)));
   set_periods(m, random.uniform(1.6F, 3.6F), random.uniform(2.6F, 3.8F), random.uniform(0.1F, 1));
@@ -237,8 +246,8 @@ Material asphalt(Random& random) {
 
 Material pavement(Random& random) {
   const Colour base = tint(random, 0.1F, 0.5F, 0.75F);
-  Material m = of(random, random.chance(0.5F) ? Pattern::tiles : Pattern::bricks, base, darker(base, 0.5F),
-                  darker(base, 0.8F));
+  Material m =
+      of(random, random.chance(0.5F) ? Pattern::tiles : Pattern::bricks, base, darker(base, 0.5F), darker(base, 0.8F));
   set_periods(m, random.uniform(0.4F, 1), random.uniform(0.3F, 0.8F), 0.04F);
   m.variation = 0.5F;
   return m;

@@ -17,11 +17,11 @@ struct RenderedFrame {
   std::vector<float> depth;  ///< [height, width], metres along the optical axis; 0 where the sky is
 };
 
-/// Draws what a pinhole camera sees. The ray of pixel (u, v), whole numbers, is ((u - cx) / fx, (v - cy) / fy, 1) in camera
-/// coordinates (x right, y down, z forward); depth is that of this ray, exact up to float32. Colours are smoothed at borders
-/// between surfaces. The result depends on nothing but the arguments, to the bit, whatever the processor's instruction set.
-/// Works on the calling thread alone; one scene may be drawn by many threads. Sizes must be 1 or more, focal lengths
-/// positive.
+/// Draws what a pinhole camera sees. The ray of pixel (u, v), whole numbers, is ((u - cx) / fx, (v - cy) / fy, 1) in
+/// camera coordinates (x right, y down, z forward); depth is that of this ray, exact up to float32. Colours are
+/// smoothed at borders between surfaces. The result depends on nothing but the arguments, to the bit, whatever the
+/// processor's instruction set. Works on the calling thread alone; one scene may be drawn by many threads. Sizes must
+/// be 1 or more, focal lengths positive.
 [[nodiscard]] RenderedFrame render(const Scene& scene, const Rigid3& world_from_camera, const Intrinsics& intrinsics,
                                    int width, int height);
 

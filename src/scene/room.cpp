@@ -34,7 +34,8 @@ class House {
     height_ = random_.uniform(2.4F, 3.3F);
     thickness_ = random_.uniform(0.12F, 0.22F);
     door_high_ = random_.uniform(2, 2.2F);
-    frame_ = build_.material(random_.chance(0.5F) ? palette::wood(random_) : palette::plain(random_, 0.2F, 0.7F, 0.95F));
+    frame_ =
+        build_.material(random_.chance(0.5F) ? palette::wood(random_) : palette::plain(random_, 0.2F, 0.7F, 0.95F));
     const float width = random_.uniform(5, 12.5F);
     const float depth = random_.uniform(4.5F, 10);
     const GroundArea whole = {0, 0, width, depth};
@@ -231,17 +232,20 @@ class House {
         if (fits(deep)) {
           const float height = random_.uniform(0.5F, 0.85F);
           furniture::cupboard(build_, spot, {width, height, deep});
-          furniture::things(build_, {spot.x, spot.z, spot.yaw, height}, width * 0.9F, deep * 0.7F, random_.integer(1, 3), 0.25F);
+          furniture::things(build_, {spot.x, spot.z, spot.yaw, height}, width * 0.9F, deep * 0.7F,
+                            random_.integer(1, 3), 0.25F);
         }
         break;
       case 1:
-        if (width > 1.1F && fits(0.85F)) furniture::sofa(build_, wall.beside(0, 0.46F), {width, random_.uniform(0.7F, 0.9F), 0.85F});
+        if (width > 1.1F && fits(0.85F))
+          furniture::sofa(build_, wall.beside(0, 0.46F), {width, random_.uniform(0.7F, 0.9F), 0.85F});
         break;
       case 2:
         if (width > 0.9F && fits(1.3F)) {
           const float height = random_.uniform(0.68F, 0.78F);
           furniture::table(build_, wall.beside(0, 0.36F), {width, height, 0.65F});
-          furniture::chair(build_, wall.beside(random_.uniform(-0.2F, 0.2F), 0.9F, 2 * kQuarter + random_.uniform(-0.4F, 0.4F)));
+          furniture::chair(
+              build_, wall.beside(random_.uniform(-0.2F, 0.2F), 0.9F, 2 * kQuarter + random_.uniform(-0.4F, 0.4F)));
           furniture::things(build_, wall.beside(0, 0.33F, 0, height), width * 0.9F, 0.4F, random_.integer(1, 4), 0.2F);
         }
         break;
@@ -249,7 +253,8 @@ class House {
         if (fits(0.5F)) furniture::things(build_, spot, width, 0.4F, random_.integer(1, 2), 0.45F);
         break;
       case 4:
-        if (width > 1.2F && fits(2)) furniture::bed(build_, wall.beside(0, 1.05F), {width, random_.uniform(0.7F, 1.1F), 2});
+        if (width > 1.2F && fits(2))
+          furniture::bed(build_, wall.beside(0, 1.05F), {width, random_.uniform(0.7F, 1.1F), 2});
         break;
       case 5:
         if (fits(deep)) furniture::cupboard(build_, spot, {width, random_.uniform(1.2F, 2.1F), deep});
@@ -259,8 +264,10 @@ class House {
         break;
       default:
         if (fits(0.5F)) {
-          if (random_.chance(0.5F)) furniture::plant(build_, spot, random_.uniform(0.7F, 1.6F));
-          else furniture::floor_lamp(build_, spot);
+          if (random_.chance(0.5F))
+            furniture::plant(build_, spot, random_.uniform(0.7F, 1.6F));
+          else
+            furniture::floor_lamp(build_, spot);
         }
         break;
     }
@@ -272,7 +279,8 @@ class House {
                  build_.material(palette::fabric(random_)));
     }
     if (wide < 3.6F || deep < 3.6F || !random_.chance(0.75F)) return;
-    const Spot spot = middle.beside(random_.uniform(-0.3F, 0.3F), random_.uniform(-0.3F, 0.3F), random_.uniform(-0.5F, 0.5F));
+    const Spot spot =
+        middle.beside(random_.uniform(-0.3F, 0.3F), random_.uniform(-0.3F, 0.3F), random_.uniform(-0.5F, 0.5F));
     const float width = random_.uniform(0.9F, std::min(1.8F, wide * 0.36F));
     const float depth = random_.uniform(0.7F, 1);
     if (!take(spot, width + 0.9F, depth + 0.9F)) return;
@@ -297,7 +305,8 @@ class House {
       if (random_.chance(0.6F)) {
         furniture::tree(build_, spot, random_.uniform(4, 9));
       } else {
-        build_.box(spot, {0, 0, 0}, {random_.uniform(6, 14), random_.uniform(4, 12), 7}, build_.material(palette::facade(random_)));
+        build_.box(spot, {0, 0, 0}, {random_.uniform(6, 14), random_.uniform(4, 12), 7},
+                   build_.material(palette::facade(random_)));
       }
     }
   }

@@ -30,11 +30,11 @@ struct BoundsList {
 /// A light at a point. The sun is one far away.
 struct Light {
   Float3 position;
-  Colour colour;      ///< times 1 / (1 + (distance / fade)^2)
-  float fade = 1;     ///< metres
-  float reach = 10;   ///< metres after which it has no effect
+  Colour colour;         ///< times 1 / (1 + (distance / fade)^2)
+  float fade = 1;        ///< metres
+  float reach = 10;      ///< metres after which it has no effect
   float spread = 0.03F;  ///< metres that a shadow's edge gains for each metre from what casts it
-  BoundsList casters;     ///< primitives within reach, made by Scene::finish
+  BoundsList casters;    ///< primitives within reach, made by Scene::finish
 };
 
 /// What is seen where there is nothing, and the light that comes from everywhere.

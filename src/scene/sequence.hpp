@@ -21,7 +21,8 @@ struct SequenceOptions {
   double fov_horizontal = 0;  ///< radians; 0: chosen by the seed, between 45 and 95 degrees
 };
 
-/// A scene and the way of a camera through it, all from a seed. Constant once made; may be drawn by any number of threads.
+/// A scene and the way of a camera through it, all from a seed. Constant once made; may be drawn by any number of
+/// threads.
 class Sequence {
  public:
   /// Throws Error(usage) on options that make no sense.
@@ -41,7 +42,7 @@ class Sequence {
   [[nodiscard]] RenderedFrame frame(int index) const;
   void draw_frame(int index, std::span<std::uint8_t> rgb, std::span<float> depth) const;
 
-  static constexpr int kLeastSide = 8;      ///< pixels
+  static constexpr int kLeastSide = 8;  ///< pixels
   static constexpr int kLargestSide = 8192;
   static constexpr int kMostFrames = 1'000'000;
 

@@ -7,6 +7,7 @@ namespace lingbot_map::scene {
 namespace {
 
 constexpr float kQuarter = 1.57079633F;
+constexpr float kFreeCorner = 5;  ///< metres at crossings where nothing stands, so that a vehicle can turn
 
 /// A block of houses with streets around it, and parts of the blocks across.
 class Streets {
@@ -25,7 +26,8 @@ class Streets {
     build_.scene.sky.haze = random_.uniform(120, 500);
     pavement_ = build_.material(palette::pavement(random_));
     for (int& facade : facades_) facade = build_.material(palette::facade(random_));
-    for (int& door : doors_) door = build_.material(random_.chance(0.5F) ? palette::wood(random_) : palette::plain(random_, 0.9F, 0.2F, 0.8F));
+    for (int& door : doors_)
+      door = build_.material(random_.chance(0.5F) ? palette::wood(random_) : palette::plain(random_, 0.9F, 0.2F, 0.8F));
     for (int& trim : trims_) trim = build_.material(palette::plain(random_, 0.3F, 0.3F, 0.95F));
     lay_ground();
     for (int x = -1; x <= 1; ++x)
@@ -50,7 +52,8 @@ class Streets {
     for (int side = 0; side < 4; ++side) {
       float half = 0;
       const Spot edge = block_side(0, 0, side, half);
-      for (float at = -half; at < half; at += 4) build_.box(edge, {at, -0.151F, street_ / 2}, {1.8F, 0.01F, 0.14F}, paint);
+      for (float at = -half; at < half; at += 4)
+        build_.box(edge, {at, -0.151F, street_ / 2}, {1.8F, 0.01F, 0.14F}, paint);
       for (float at = 0; at < road_ - 0.4F; at += 0.9F) {  // a crossing
         build_.box(edge, {half - 2.5F, -0.151F, walk_ + 0.4F + at}, {2.4F, 0.01F, 0.45F}, paint);
       }
@@ -66,8 +69,9 @@ class Streets {
       // Of other blocks, only what can be seen from the streets around the first one.
       const bool seen = inner || (side == 0 && row < 0) || (side == 1 && column < 0) || (side == 2 && row > 0) ||
                         (side == 3 && column > 0) || column == 0 || row == 0;
-      const bool faces_ring = inner || (side == 0 && row == -1 && column == 0) || (side == 1 && column == -1 && row == 0) ||
-                              (side == 2 && row == 1 && column == 0) || (side == 3 && column == 1 && row == 0);
+      const bool faces_ring = inner || (side == 0 && row == -1 && column == 0) ||
+                              (side == 1 && column == -1 && row == 0) || (side == 2 && row == 1 && column == 0) ||
+                              (side == 3 && column == 1 && row == 0);
       if (!seen && !random_.chance(0.6F)) continue;
       float half = 0;
       const Spot edge = block_side(x, z, side, half);
@@ -80,8 +84,10 @@ class Streets {
     while (at < half - 0.1F) {
       const float width = std::min(detailed ? random_.uniform(6, 15) : random_.uniform(12, 25), half - at);
       const float left = half - at - width < 4 ? half - at : width;
-      if (!random_.chance(0.1F) || !detailed) build_house(edge.beside(at + left / 2, 0), left, detailed);
-      else build_garden(edge.beside(at + left / 2, 0), left);
+      if (!random_.chance(0.1F) || !detailed)
+        build_house(edge.beside(at + left / 2, 0), left, detailed);
+      else
+        build_garden(edge.beside(at + left / 2, 0), left);
       at += left;
     }
   }
@@ -106,7 +112,8 @@ class Streets {
     build_.box(face, {0, 0, 0.05F}, {width, random_.uniform(0.4F, 0.9F), 0.1F}, trim);
     if (random_.chance(0.6F)) build_.box(face, {0, random_.uniform(2.9F, 3.6F), 0.06F}, {width, 0.2F, 0.16F}, trim);
     const float door = random_.uniform(-0.3F, 0.3F) * width;
-    build_.box(face, {door, 0, 0.06F}, {random_.uniform(1, 1.5F), random_.uniform(2.1F, 2.5F), 0.14F}, random_.pick(doors_));
+    build_.box(face, {door, 0, 0.06F}, {random_.uniform(1, 1.5F), random_.uniform(2.1F, 2.5F), 0.14F},
+               random_.pick(doors_));
     build_.box(face, {door, 0, 0.25F}, {1.7F, 0.15F, 0.4F}, trim);
     const float other = door > 0 ? door - width * 0.4F : door + width * 0.4F;
     if (random_.chance(0.5F)) {
@@ -130,10 +137,12 @@ class Streets {
 
   void build_garden(const Spot& front, float width) {
     build_.box(front, {0, 0, -4}, {width, 0.05F, 8}, build_.material(palette::grass(random_)));
-    build_.box(front, {0, 0, -0.1F}, {width, random_.uniform(0.5F, 1.1F), 0.2F}, build_.material(palette::wall(random_)));
+    build_.box(front, {0, 0, -0.1F}, {width, random_.uniform(0.5F, 1.1F), 0.2F},
+               build_.material(palette::wall(random_)));
     build_.box(front, {0, 0, -8.5F}, {width, random_.uniform(5, 9), 1}, random_.pick(facades_));
     for (int i = random_.integer(1, 3); i > 0; --i)
-      furniture::tree(build_, front.beside(random_.uniform(-0.35F, 0.35F) * width, -random_.uniform(2.5F, 5.5F)), random_.uniform(3.5F, 7));
+      furniture::tree(build_, front.beside(random_.uniform(-0.35F, 0.35F) * width, -random_.uniform(2.5F, 5.5F)),
+                      random_.uniform(3.5F, 7));
   }
 
   /// Cars at the kerbs, trees, lamps and small things at the outer edge of the pavements.
@@ -143,21 +152,26 @@ class Streets {
     for (const bool across : {false, true}) {
       const float kerb = across ? street_ - walk_ : walk_;
       const float inward = across ? -1.F : 1.F;
-      float at = -half + random_.uniform(0, 5);
-      while (at < half - 3) {
+      float at = -half + kFreeCorner + random_.uniform(0, 4);
+      while (at < half - kFreeCorner) {
         if (random_.chance(0.55F)) {
-          furniture::car(build_, near.beside(at, kerb + inward * 1.05F, random_.chance(0.5F) ? kQuarter : -kQuarter, -0.15F));
+          furniture::car(build_,
+                         near.beside(at, kerb + inward * 1.05F, random_.chance(0.5F) ? kQuarter : -kQuarter, -0.15F));
         }
         at += random_.uniform(5.2F, 12);
       }
-      at = -half + random_.uniform(0, 6);
-      while (at < half) {
+      at = -half + kFreeCorner + random_.uniform(0, 4);
+      while (at < half - kFreeCorner) {
         const Spot spot = near.beside(at, kerb - inward * 0.45F, across ? 2 * kQuarter : 0);
         const float choice = random_.uniform();
-        if (choice < 0.4F) furniture::tree(build_, spot, random_.uniform(3.5F, 6.5F));
-        else if (choice < 0.65F) furniture::street_lamp(build_, spot);
-        else if (choice < 0.85F) furniture::things(build_, spot, 0.9F, 0.4F, 1, 0.7F);
-        else build_.cylinder(spot, {0, 0, 0}, 0.08F, 0.9F, random_.pick(trims_));
+        if (choice < 0.4F)
+          furniture::tree(build_, spot, random_.uniform(3.5F, 6.5F), 2.3F);
+        else if (choice < 0.65F)
+          furniture::street_lamp(build_, spot);
+        else if (choice < 0.85F)
+          furniture::things(build_, spot, 0.9F, 0.4F, 1, 0.7F);
+        else
+          build_.cylinder(spot, {0, 0, 0}, 0.08F, 0.9F, random_.pick(trims_));
         at += random_.uniform(5, 11);
       }
     }
@@ -178,7 +192,7 @@ class Streets {
     walk.vehicle = driving;
     walk.eye = driving ? random_.uniform(1.1F, 2) : random_.uniform(1.4F, 1.8F);
     walk.step = driving ? random_.uniform(0.25F, 0.7F) : random_.uniform(0.09F, 0.16F);
-    walk.corner = driving ? 3 : 0.6F;
+    walk.corner = driving ? 4 : 0.6F;
     return walk;
   }
 

@@ -14,8 +14,8 @@ class WalkGrid {
 
   /// Metres from a point to the nearest solid, as of its cell, but at most kFarthest; 0 outside of the grid.
   [[nodiscard]] float clearance(GroundPoint point) const noexcept;
-  /// The shortest way that keeps `least` metres away from solids, and rather more; both ends included. Empty if there is
-  /// none.
+  /// The shortest way that keeps `least` metres away from solids, and rather more; both ends included. Empty if there
+  /// is none.
   [[nodiscard]] std::vector<GroundPoint> way(GroundPoint from, GroundPoint to, float least) const;
 
   static constexpr float kFarthest = 0.8F;

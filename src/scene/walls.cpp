@@ -33,7 +33,8 @@ void build_frame(Builder& build, const Spot& spot, const Opening& opening, float
 
 void build_door(Builder& build, const Spot& spot, float width, float height, int door, int frame) {
   build.box(spot, {0, 0, 0.01F}, {width, height, 0.04F}, door);
-  for (const float side : {-1.F, 1.F}) build.box(spot, {side * (width / 2 + 0.04F), 0, 0.02F}, {0.09F, height + 0.08F, 0.08F}, frame);
+  for (const float side : {-1.F, 1.F})
+    build.box(spot, {side * (width / 2 + 0.04F), 0, 0.02F}, {0.09F, height + 0.08F, 0.08F}, frame);
   build.box(spot, {0, height, 0.02F}, {width + 0.15F, 0.09F, 0.08F}, frame);
   build.lying_cylinder(spot, {width * 0.38F, 1.02F, 0.07F}, 0.015F, 0.13F, frame);
 }

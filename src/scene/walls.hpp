@@ -17,8 +17,8 @@ struct Opening {
   [[nodiscard]] float end() const noexcept { return middle + width / 2; }
 };
 
-/// A wall of boxes: `spot` is the middle of its foot and looks along its thickness; it reaches from `begin` to `end` along
-/// the spot's right. Openings must be in order and must not overlap.
+/// A wall of boxes: `spot` is the middle of its foot and looks along its thickness; it reaches from `begin` to `end`
+/// along the spot's right. Openings must be in order and must not overlap.
 void build_wall(Builder& build, const Spot& spot, float begin, float end, float height, float thickness,
                 const std::vector<Opening>& openings, int material);
 

@@ -31,10 +31,10 @@ struct Walk {
   std::vector<GroundPoint> line;
   bool closed = false;  ///< whether a visit or the line ends where it began and is then gone again
   Float3 target;
-  float radius = 2;    ///< metres, of a circle
-  float eye = 1.6F;    ///< height above the ground, metres
-  float step = 0.09F;  ///< metres a frame, on average
-  float corner = 0.4F; ///< metres over which corners are rounded
+  float radius = 2;      ///< metres, of a circle
+  float eye = 1.6F;      ///< height above the ground, metres
+  float step = 0.09F;    ///< metres a frame, on average
+  float corner = 0.4F;   ///< metres over which corners are rounded
   bool vehicle = false;  ///< shakes less, looks ahead
 };
 

@@ -16,5 +16,11 @@ TEST(WithoutMedia, WhatReadsPicturesSaysWhyItIsNotThere) {
   }
 }
 
+TEST(WithoutMedia, SceneSaysWhyItIsNotThere) {
+  const Outcome outcome = run_program({"scene", "--kind", "room", "--output", "out"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "lingbot-map: error: scene: this build writes no images; build with -DLINGBOT_MAP_MEDIA=ON\n");
+}
+
 }  // namespace
 }  // namespace lingbot_map::test

@@ -67,7 +67,10 @@ scene::SequenceOptions options_of(const SceneFlags& flags) {
 void write_scene(const SceneFlags& flags) {
   const scene::SequenceOptions options = options_of(flags);
   const double fps = positive_number("--fps", flags.fps, 1e6);
-  ThreadPool threads(number_of("--threads", flags.threads, 0));
+  constexpr int kMostThreads = 1024;
+  const int wanted = number_of("--threads", flags.threads, 0);
+  if (wanted > kMostThreads) fail(ErrorCode::usage, "--threads ", flags.threads, ": expected up to ", kMostThreads);
+  ThreadPool threads(wanted);
   const scene::Sequence sequence(options);
   SceneOutput output(flags.output, sequence, fps, flags.sky_masks);
   const auto start = std::chrono::steady_clock::now();
@@ -97,7 +100,8 @@ void add_scene(CLI::App& app) {
   auto scene_flags = std::make_shared<SceneFlags>();
   Flags flags(*command);
   flags.value("--kind", scene_flags->kind, "What to draw", "room|corridor|street|orbit")->required();
-  flags.value("--output", scene_flags->output, "Folder for pictures, depth and cameras; made if it is not there", "DIR")
+  flags
+      .value("--output", scene_flags->output, "Folder for pictures, depth and cameras; made if it is not there", "DIR")
       ->required();
   flags.value("--seed", scene_flags->seed, "Whole number from 0 on; each is another scene and path (0)", "N");
   flags.value("--frames", scene_flags->frames, "Length of the sequence (200)", "N");

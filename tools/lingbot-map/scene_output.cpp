@@ -48,9 +48,10 @@ std::filesystem::path prepared(const std::filesystem::path& folder) {
   } else {
     for (const char* name : kSubfolders) {
       if (!std::filesystem::exists(folder / name, error) || std::filesystem::is_empty(folder / name, error)) continue;
-      fail(ErrorCode::output, (folder / name).string(),
-           ": found files but no scene.json beside it, expected a new folder or one of an earlier scene; choose another "
-           "--output");
+      fail(
+          ErrorCode::output, (folder / name).string(),
+          ": found files but no scene.json beside it, expected a new folder or one of an earlier scene; choose another "
+          "--output");
     }
   }
   return folder;
