@@ -100,10 +100,11 @@ class Walker {
       : world_(world), walk_(world.walk), random_(random), frames_(frames) {}
 
   std::optional<Course> course() {
-    const std::vector<double> way = travelled();
     const double ahead = walk_.vehicle ? 6 : 1.2;
-    const std::optional<GroundPath> path = ground_path(world_, random_, way.back() + ahead + 1);
+    const std::optional<GroundPath> path =
+        ground_path(world_, random_, walk_.step * frames_ * kFastest + 2 * ahead + 1);
     if (!path) return std::nullopt;
+    const std::vector<double> way = travelled(*path);
     Course course;
     const Waves scan(random_, (walk_.vehicle ? 5 : 22) * kDegree, 60, 240);
     const Waves nod(random_, (walk_.vehicle ? 1.5 : 5) * kDegree, 50, 200);
@@ -114,16 +115,11 @@ class Walker {
     double open = 0;
     double asked = -1;
     for (int i = 0; i < frames_; ++i) {
-      const auto at = [&](const std::vector<double>& values, double metres) {
-        const double place = std::clamp(metres / kPathSpacing, 0.0, static_cast<double>(values.size()) - 1.001);
-        const auto index = static_cast<std::size_t>(place);
-        return values[index] + (place - static_cast<double>(index)) * (values[index + 1] - values[index]);
-      };
-      course.x.push_back(at(path->x, way[i]));
-      course.z.push_back(at(path->z, way[i]));
+      course.x.push_back(value_at(path->x, way[i]));
+      course.z.push_back(value_at(path->z, way[i]));
       course.y.push_back(-walk_.eye);
-      const double dx = at(path->x, way[i] + ahead) - course.x.back();
-      const double dz = at(path->z, way[i] + ahead) - course.z.back();
+      const double dx = value_at(path->x, way[i] + ahead) - course.x.back();
+      const double dz = value_at(path->z, way[i] + ahead) - course.z.back();
       const double direction = std::hypot(dx, dz) > 0.05 ? std::atan2(dx, dz) : heading;
       heading = i == 0 ? direction : near_angle(direction, heading);
       if (looks_around && (asked < 0 || way[i] - asked > 0.3)) {
@@ -140,12 +136,37 @@ class Walker {
   }
 
  private:
-  /// Metres from the beginning, in each frame.
-  std::vector<double> travelled() {
+  static constexpr double kFastest = 1.7;  ///< of the average step
+
+  static double value_at(const std::vector<double>& values, double metres) {
+    const double place = std::clamp(metres / kPathSpacing, 0.0, static_cast<double>(values.size()) - 1.001);
+    const auto index = static_cast<std::size_t>(place);
+    return values[index] + (place - static_cast<double>(index)) * (values[index + 1] - values[index]);
+  }
+
+  /// By how much a path turns within the next metres, radians.
+  double bend(const GroundPath& path, double metres) const {
+    const double reach = walk_.vehicle ? 5 : 0.6;
+    double x[3], z[3];
+    for (int i = 0; i < 3; ++i) {
+      x[i] = value_at(path.x, metres + (i - 1) * reach);
+      z[i] = value_at(path.z, metres + (i - 1) * reach);
+    }
+    const double first = std::atan2(x[1] - x[0], z[1] - z[0]);
+    const double second = std::atan2(x[2] - x[1], z[2] - z[1]);
+    return std::abs(near_angle(second, first) - first);
+  }
+
+  /// Metres from the beginning, in each frame: slower where the path turns.
+  std::vector<double> travelled(const GroundPath& path) {
     const Waves speed(random_, 0.22, 30, 150);
     std::vector<double> way(frames_);
-    for (int i = 1; i < frames_; ++i) way[i] = way[i - 1] + walk_.step * std::max(0.25, 1 + speed(i));
-    return way;
+    for (int i = 1; i < frames_; ++i) {
+      const double turn = bend(path, way[i - 1]) / (std::numbers::pi / 2);
+      const double rate = std::clamp(1 + speed(i), 0.25, kFastest) * std::max(0.35, 1 - 0.6 * turn);
+      way[i] = way[i - 1] + walk_.step * rate;
+    }
+    return smoothed(way, 3);
   }
 
   const World& world_;

@@ -194,15 +194,16 @@ void car(Builder& build, const Spot& spot) {
   }
 }
 
-void tree(Builder& build, const Spot& spot, float height) {
+void tree(Builder& build, const Spot& spot, float height, float crown) {
   Random& random = build.random;
-  const float trunk = height * random.uniform(0.3F, 0.5F);
+  const float trunk = std::max(height * random.uniform(0.3F, 0.5F), crown + height * 0.12F);
   build.cylinder(spot, {0, 0, 0}, height * random.uniform(0.018F, 0.03F), trunk + height * 0.2F,
                  build.material(palette::bark(random)));
   const int leaf = build.material(palette::leaves(random));
   if (random.chance(0.3F)) {
     for (const float at : {0.F, 0.28F, 0.52F})
-      build.cone(spot, {0, height * (0.22F + at), 0}, height * (0.24F - at * 0.25F), height * 0.42F, leaf);
+      build.cone(spot, {0, std::max(height * 0.22F, crown) + height * at, 0}, height * (0.24F - at * 0.25F),
+                 height * 0.42F, leaf);
     return;
   }
   for (int i = random.integer(3, 6); i > 0; --i) {

@@ -20,7 +20,8 @@ void things(Builder& build, const Spot& spot, float width, float depth, int coun
 /// On a wall: `spot` is a point of it, looking away from the wall; `height` that of the middle.
 void hanging_picture(Builder& build, const Spot& spot, float height, float width, float tall);
 void car(Builder& build, const Spot& spot);
-void tree(Builder& build, const Spot& spot, float height);
+/// The crown begins `crown` metres above the ground or higher; for that a small tree becomes taller.
+void tree(Builder& build, const Spot& spot, float height, float crown = 0);
 void street_lamp(Builder& build, const Spot& spot);
 
 }  // namespace lingbot_map::scene::furniture

@@ -61,6 +61,15 @@ std::vector<GroundPoint> repeated(const std::vector<GroundPoint>& line, bool clo
   return result;
 }
 
+/// The line repeated and its corners rounded by `share` of what the walk asks for; rounding shortens, so that more may
+/// be needed than `length` metres of it.
+GroundPath rounded_to_length(const std::vector<GroundPoint>& line, const Walk& walk, double share, double length) {
+  for (double planned = 1.25 * length + 4 * walk.corner;; planned *= 1.5) {
+    GroundPath path = rounded(resampled(repeated(line, walk.closed, planned)), share * walk.corner);
+    if (static_cast<double>(path.x.size()) * kPathSpacing >= length + 1) return path;
+  }
+}
+
 class Visit {
  public:
   Visit(const World& world, Random& random)
@@ -71,10 +80,8 @@ class Visit {
     if (places_.size() < 2) return std::nullopt;
     std::vector<GroundPoint> line = walk_.closed ? round_trip() : wander(length);
     if (length_of(line) < kLeastRound) return std::nullopt;
-    line = repeated(line, walk_.closed, length);
-    const GroundPath path = resampled(line);
     for (const double share : {1.0, 0.6, 0.35, 0.2}) {
-      GroundPath smooth = rounded(path, share * walk_.corner);
+      GroundPath smooth = rounded_to_length(line, walk_, share, length);
       if (is_free(smooth)) return smooth;
     }
     return std::nullopt;
@@ -140,10 +147,8 @@ class Visit {
 }  // namespace
 
 std::optional<GroundPath> ground_path(const World& world, Random& random, double length) {
-  // Rounding shortens a path and leaves its ends rough: more than is asked for.
-  const double planned = 1.25 * length + 4 * world.walk.corner;
-  if (world.walk.style == Walk::Style::visit) return Visit(world, random).path(planned);
-  return rounded(resampled(repeated(world.walk.line, world.walk.closed, planned)), world.walk.corner);
+  if (world.walk.style == Walk::Style::visit) return Visit(world, random).path(length);
+  return rounded_to_length(world.walk.line, world.walk, 1, length);
 }
 
 }  // namespace lingbot_map::scene

@@ -10,7 +10,7 @@ namespace lingbot_map::scene {
 /// Metres between the points of a ground path.
 inline constexpr double kPathSpacing = 0.05;
 
-/// A smooth path over the ground, as points kPathSpacing apart.
+/// A smooth path over the ground, as points kPathSpacing apart along it; nearer where it turns back on itself.
 struct GroundPath {
   std::vector<double> x;
   std::vector<double> z;

@@ -4,7 +4,14 @@
 #include <stdint.h>
 
 /* Generated scenes with known cameras and depth, for callers in other languages: the shared library
-   liblingbot_map_scene.so. It needs nothing but a C++ compiler to build. Nothing here throws or prints. */
+   liblingbot_map_scene.so. Nothing here throws or prints. It needs nothing but a C++20 compiler: either
+
+     cmake -S . -B build-scene -DLINGBOT_MAP_SCENE_ONLY=ON && cmake --build build-scene
+
+   which leaves build-scene/lib/liblingbot_map_scene.so, or where there is no CMake
+
+     g++ -std=c++20 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -shared -Isrc -Iinclude \
+       src/scene/[a-z]*.cpp src/geometry/[a-z]*.cpp -o liblingbot_map_scene.so */
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,6 +7,7 @@ namespace lingbot_map::scene {
 namespace {
 
 constexpr float kQuarter = 1.57079633F;
+constexpr float kFreeCorner = 5;  ///< metres at crossings where nothing stands, so that a vehicle can turn
 
 /// A block of houses with streets around it, and parts of the blocks across.
 class Streets {
@@ -151,20 +152,20 @@ class Streets {
     for (const bool across : {false, true}) {
       const float kerb = across ? street_ - walk_ : walk_;
       const float inward = across ? -1.F : 1.F;
-      float at = -half + random_.uniform(0, 5);
-      while (at < half - 3) {
+      float at = -half + kFreeCorner + random_.uniform(0, 4);
+      while (at < half - kFreeCorner) {
         if (random_.chance(0.55F)) {
           furniture::car(build_,
                          near.beside(at, kerb + inward * 1.05F, random_.chance(0.5F) ? kQuarter : -kQuarter, -0.15F));
         }
         at += random_.uniform(5.2F, 12);
       }
-      at = -half + random_.uniform(0, 6);
-      while (at < half) {
+      at = -half + kFreeCorner + random_.uniform(0, 4);
+      while (at < half - kFreeCorner) {
         const Spot spot = near.beside(at, kerb - inward * 0.45F, across ? 2 * kQuarter : 0);
         const float choice = random_.uniform();
         if (choice < 0.4F)
-          furniture::tree(build_, spot, random_.uniform(3.5F, 6.5F));
+          furniture::tree(build_, spot, random_.uniform(3.5F, 6.5F), 2.3F);
         else if (choice < 0.65F)
           furniture::street_lamp(build_, spot);
         else if (choice < 0.85F)
@@ -191,7 +192,7 @@ class Streets {
     walk.vehicle = driving;
     walk.eye = driving ? random_.uniform(1.1F, 2) : random_.uniform(1.4F, 1.8F);
     walk.step = driving ? random_.uniform(0.25F, 0.7F) : random_.uniform(0.09F, 0.16F);
-    walk.corner = driving ? 3 : 0.6F;
+    walk.corner = driving ? 4 : 0.6F;
     return walk;
   }
 

@@ -25,6 +25,16 @@ TEST(WritePng, ComesBackAsItWas) {
   EXPECT_EQ(decode_image(folder / "x.png").pixels, image.pixels);
 }
 
+TEST(WritePng, EightBitGray) {
+  const test::TemporaryFolder folder;
+  const std::vector<std::uint8_t> pixels = {0, 1, 100, 254, 255, 7};
+  write_png8(folder / "x.png", 3, 2, pixels);
+  const cv::Mat read = cv::imread((folder / "x.png").string(), cv::IMREAD_UNCHANGED);
+  ASSERT_EQ(read.type(), CV_8UC1);
+  ASSERT_EQ(read.size(), cv::Size(3, 2));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(read.at<std::uint8_t>(i / 3, i % 3), pixels[static_cast<std::size_t>(i)]);
+}
+
 TEST(WritePng, SixteenBits) {
   const test::TemporaryFolder folder;
   const std::vector<std::uint16_t> pixels = {0, 1, 255, 256, 1000, 65535};

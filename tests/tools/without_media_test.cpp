@@ -31,5 +31,11 @@ TEST(WithoutMedia, EvalDrawsNothingAndReadsNoPictures) {
   EXPECT_THAT(run_program(more).err, testing::HasSubstr("0.png: this build reads no pictures; build with"));
 }
 
+TEST(WithoutMedia, SceneSaysWhyItIsNotThere) {
+  const Outcome outcome = run_program({"scene", "--kind", "room", "--output", "out"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "lingbot-map: error: scene: this build writes no images; build with -DLINGBOT_MAP_MEDIA=ON\n");
+}
+
 }  // namespace
 }  // namespace lingbot_map::test

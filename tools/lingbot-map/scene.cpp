@@ -67,7 +67,10 @@ scene::SequenceOptions options_of(const SceneFlags& flags) {
 void write_scene(const SceneFlags& flags) {
   const scene::SequenceOptions options = options_of(flags);
   const double fps = positive_number("--fps", flags.fps, 1e6);
-  ThreadPool threads(number_of("--threads", flags.threads, 0));
+  constexpr int kMostThreads = 1024;
+  const int wanted = number_of("--threads", flags.threads, 0);
+  if (wanted > kMostThreads) fail(ErrorCode::usage, "--threads ", flags.threads, ": expected up to ", kMostThreads);
+  ThreadPool threads(wanted);
   const scene::Sequence sequence(options);
   SceneOutput output(flags.output, sequence, fps, flags.sky_masks);
   const auto start = std::chrono::steady_clock::now();
