@@ -1,8 +1,9 @@
 #include "media/onnx_interface.hpp"
 
 #include <optional>
-#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/message.hpp"
 
@@ -110,14 +111,28 @@ std::string name_of_weight(Bytes message) {
   return name;
 }
 
+/// The name of a node, under each value that it makes.
+void read_node(Bytes message, std::unordered_map<std::string, std::string>& node_of_value) {
+  std::string name;
+  std::vector<std::string> made;
+  each_field(message, [&](const Field& field) {
+    if (field.id == 2) made.push_back(field.text());
+    if (field.id == 3) name = field.text();
+  });
+  for (std::string& value : made) node_of_value[std::move(value)] = name;
+}
+
 OnnxInterface read_graph(Bytes message) {
   OnnxInterface graph;
   std::unordered_set<std::string> weights;
+  std::unordered_map<std::string, std::string> node_of_value;
   each_field(message, [&](const Field& field) {
+    if (field.id == 1) read_node(field.bytes, node_of_value);
     if (field.id == 5) weights.insert(name_of_weight(field.bytes));
     if (field.id == 11) graph.inputs.push_back(value_info(field.bytes));
     if (field.id == 12) graph.outputs.push_back(value_info(field.bytes));
   });
+  for (OnnxValue& output : graph.outputs) output.node = node_of_value[output.name];
   std::erase_if(graph.inputs, [&](const OnnxValue& input) { return weights.contains(input.name); });
   return graph;
 }

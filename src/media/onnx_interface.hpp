@@ -16,6 +16,7 @@ struct OnnxValue {
   std::string name;
   int element_type = 0;             ///< a TensorProto.DataType; 0: not a tensor, or not told
   std::vector<std::int64_t> shape;  ///< kAnySize where the file leaves a dimension open
+  std::string node;                 ///< of an output: the name of the node that makes it, which may be empty
 };
 
 /// What an ONNX file asks for and gives.

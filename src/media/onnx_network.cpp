@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <opencv2/dnn.hpp>
 #include <string_view>
 #include <utility>
@@ -31,8 +32,18 @@ std::string digest_of(std::span<const std::byte> bytes) {
   return hash.finish();
 }
 
-/// What OpenCV has to say, in one line and without its source's place.
-std::string reason_of(const cv::Exception& error) { return printable(error.err, 200); }
+/// Calls OpenCV. Throws Error(input) with what it has to say, in one line and without its source's place; a damaged
+/// model makes it throw other exceptions than its own, too.
+template <typename Call>
+auto guarded(const std::string& name, std::string_view what_failed, Call call) {
+  try {
+    return call();
+  } catch (const cv::Exception& error) {
+    fail(ErrorCode::input, name, ": OpenCV cannot ", what_failed, ": ", printable(error.err, 200));
+  } catch (const std::exception& error) {
+    fail(ErrorCode::input, name, ": OpenCV cannot ", what_failed, ": ", printable(error.what(), 200));
+  }
+}
 
 }  // namespace
 
@@ -43,12 +54,10 @@ class OnnxNetwork::Impl {
   FloatMap run(std::span<const float> input, int width, int height) {
     const std::array<int, 4> shape = {1, 3, height, width};
     const cv::Mat blob(static_cast<int>(shape.size()), shape.data(), CV_32F, const_cast<float*>(input.data()));
-    try {
+    return map_of(guarded(name_, "run this network", [&] {
       net_.setInput(blob);
-      return map_of(net_.forward(output_));
-    } catch (const cv::Exception& error) {
-      fail(ErrorCode::input, name_, ": OpenCV cannot run this network: ", reason_of(error));
-    }
+      return net_.forward(output_);
+    }));
   }
 
   OnnxInterface interface;
@@ -58,20 +67,21 @@ class OnnxNetwork::Impl {
   Impl(std::string name, std::span<const std::byte> bytes)
       : interface(parse_onnx_interface(bytes, name)), sha256(digest_of(bytes)), name_(std::move(name)) {
     silence_opencv();
-    try {
-      net_ = cv::dnn::readNetFromONNX(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // NOLINT: its bytes
-      output_ = name_of_first_output();
-    } catch (const cv::Exception& error) {
-      fail(ErrorCode::input, name_, ": OpenCV cannot read this ONNX model: ", reason_of(error));
-    }
+    net_ = guarded(name_, "read this ONNX model", [&] {
+      return cv::dnn::readNetFromONNX(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // NOLINT: its bytes
+    });
+    output_ = name_of_first_output();
   }
 
-  /// OpenCV lists outputs in an order and under names of its own, which contain the file's.
+  /// OpenCV lists outputs in an order of its own, and under names that end in the node's name, or if that has none in
+  /// the output's.
   std::string name_of_first_output() const {
     const std::vector<std::string> names = net_.getUnconnectedOutLayersNames();
     if (names.empty()) fail(ErrorCode::input, name_, ": OpenCV finds no output in this ONNX model");
+    const OnnxValue& output = interface.outputs.front();
+    const std::string& wanted = output.node.empty() ? output.name : output.node;
     const auto named = std::ranges::find_if(
-        names, [this](const std::string& name) { return name.ends_with(interface.outputs.front().name); });
+        names, [&](const std::string& name) { return name == wanted || name.ends_with("!" + wanted); });
     return named == names.end() ? names.front() : *named;
   }
 
