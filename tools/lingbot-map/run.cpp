@@ -219,6 +219,7 @@ void Run::run_stages(Session& session, RunOutput& output) {
   std::int64_t results = 0;
   const auto pair_up = [&](std::vector<FrameResult> computed, std::vector<FrameOutcome>& outcomes) {
     for (FrameResult& result : computed) {
+      if (sky_) sky_->begin(result, waiting.front());
       outcomes.push_back({std::move(result), std::move(waiting.front())});
       waiting.pop_front();
       ++results;

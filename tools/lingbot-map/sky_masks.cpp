@@ -12,7 +12,6 @@
 #include "media/write_png.hpp"
 #include "numbered_pictures.hpp"
 #include "sky/sky_estimate.hpp"
-#include "sky/sky_network.hpp"
 #include "sky/sky_picture.hpp"
 #include "stopwatch.hpp"
 
@@ -28,35 +27,35 @@ std::unique_ptr<SkyNetwork> open_network(const std::string& path, int threads) {
   return std::make_unique<SkyNetwork>(path, threads);
 }
 
-MaskStore::Key key_of(const TimedFrame& frame, std::string digest) {
-  return {.file = MaskStore::file_name(frame.source.name, frame.source.timestamp), .frame = std::move(digest)};
-}
+std::string file_of(const TimedFrame& frame) { return MaskStore::file_name(frame.source.name, frame.source.timestamp); }
 
 }  // namespace
 
 /// A thread that makes masks in the order in which they were asked for.
 class SkyMasks::Worker {
  public:
-  explicit Worker(std::unique_ptr<SkyNetwork> network)
-      : network_(std::move(network)), thread_([this] {
-          while (auto task = tasks_.pop()) (*task)();
-        }) {}
+  Worker() = default;
   ~Worker() { tasks_.cancel(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  [[nodiscard]] SkyNetwork& network() const noexcept { return *network_; }
   [[nodiscard]] std::future<FrameSky> begin(std::function<FrameSky()> make) {
-    std::packaged_task<FrameSky()> task(std::move(make));
+    std::packaged_task<FrameSky()> task([make = std::move(make)] {
+      const Stopwatch watch;
+      FrameSky sky = make();
+      sky.seconds = watch.seconds();
+      return sky;
+    });
     std::future<FrameSky> mask = task.get_future();
     tasks_.push(std::move(task));
     return mask;
   }
 
  private:
-  std::unique_ptr<SkyNetwork> network_;
   BoundedQueue<std::packaged_task<FrameSky()>> tasks_{kFramesAhead};
-  std::jthread thread_;
+  std::jthread thread_{[this] {
+    while (auto task = tasks_.pop()) (*task)();
+  }};
 };
 
 SkyMasks::SkyMasks(const RunOptions& options, Console& console)
@@ -65,11 +64,10 @@ SkyMasks::SkyMasks(const RunOptions& options, Console& console)
     report_.model = kSkyEstimateName;
     store_.emplace(folder_, kSkyEstimateName);
   } else {
-    auto network = open_network(options.sky_model, options.threads);
+    network_ = open_network(options.sky_model, options.threads);
     report_.model = options.sky_model;
-    report_.sha256 = network->sha256();
-    store_.emplace(folder_, network->sha256());
-    worker_ = std::make_unique<Worker>(std::move(network));
+    report_.sha256 = network_->sha256();
+    store_.emplace(folder_, network_->sha256());
   }
   console_.info(message("sky: ", report_.model, ", masks in ", folder_.string()));
 }
@@ -79,21 +77,28 @@ SkyMasks::~SkyMasks() = default;
 void SkyMasks::start() {
   make_output_folder(folder_);
   if (!pictures_.empty()) prepare_pictures(pictures_, kFramePrefix);
+  worker_ = std::make_unique<Worker>();
 }
 
 void SkyMasks::begin(TimedFrame& frame) {
-  if (!worker_) return;
-  frame.sky = worker_->begin([this, image = frame.source.image, key = key_of(frame, {})]() mutable {
-    const Stopwatch watch;
-    key.frame = digest_of_frame(image);
-    FrameSky sky = look_up(key, image.width, image.height, [&] { return worker_->network().mask_of(image); });
-    sky.seconds = watch.seconds();
-    return sky;
+  if (!network_) return;
+  frame.sky = worker_->begin([this, image = frame.source.image, file = file_of(frame)] {
+    return look_up({.file = file, .frame = digest_of_frame(image)}, image.width, image.height,
+                   [&] { return network_->mask_of(image); });
   });
 }
 
+void SkyMasks::begin(const FrameResult& result, TimedFrame& frame) {
+  if (network_) return;
+  frame.sky = worker_->begin(
+      [this, image = frame.source.image, depth = result.depth, confidence = result.depth_conf, file = file_of(frame)] {
+        return look_up({.file = file, .frame = digest_of_frame(image, depth, confidence)}, image.width, image.height,
+                       [&] { return estimate_sky(image, depth, confidence); });
+      });
+}
+
 void SkyMasks::apply(FrameResult& result, TimedFrame& frame) {
-  const FrameSky sky = worker_ ? frame.sky.get() : estimate(result, frame);
+  const FrameSky sky = frame.sky.get();
   clear_sky(sky.mask, result.depth_conf);
   clear_sky(sky.mask, result.world_points_conf);
   report_.sum_of_shares += sky.mask.share();
@@ -101,16 +106,6 @@ void SkyMasks::apply(FrameResult& result, TimedFrame& frame) {
   ++(sky.reused ? report_.reused : report_.made);
   if (!pictures_.empty())
     write_png(pictures_ / numbered_picture(kFramePrefix, result.index), sky_picture(frame.source.image, sky.mask));
-}
-
-FrameSky SkyMasks::estimate(const FrameResult& result, const TimedFrame& frame) {
-  const Stopwatch watch;
-  const Image& image = frame.source.image;
-  const MaskStore::Key key = key_of(frame, digest_of_frame(image, result.depth, result.depth_conf));
-  FrameSky sky =
-      look_up(key, image.width, image.height, [&] { return estimate_sky(image, result.depth, result.depth_conf); });
-  sky.seconds = watch.seconds();
-  return sky;
 }
 
 template <typename Make>

@@ -12,6 +12,7 @@
 #include "lingbot_map/session.hpp"
 #include "run_options.hpp"
 #include "sky/mask_store.hpp"
+#include "sky/sky_network.hpp"
 
 namespace lingbot_map::tool {
 
@@ -25,19 +26,22 @@ struct SkyReport {
   double seconds = 0;                 ///< making, reading and writing masks
 };
 
-/// The sky masks of a run (--mask_sky). A network's masks need the frame alone and are made by a thread of their own
-/// while the frame waits for the reconstruction; the built-in estimate needs the frame's result and is made when that
-/// is there. Masks of earlier runs are taken from --sky_mask_dir where they are of the same frame, model and settings.
+/// The sky masks of a run (--mask_sky), made by a thread of their own: those of a network, which needs the frame alone,
+/// while the frame waits for the reconstruction; those of the built-in estimate, which needs the frame's result, while
+/// the next frame is reconstructed. Masks of earlier runs are taken from --sky_mask_dir where they are of the same
+/// frame, model and settings.
 class SkyMasks {
  public:
   /// Opens the sky model. `console` must outlive this. Throws Error(input) for a file that is none.
   SkyMasks(const RunOptions& options, Console& console);
   ~SkyMasks();
 
-  /// Makes the folders. Throws Error(output).
+  /// Makes the folders and starts the thread; before the first frame. Throws Error(output).
   void start();
-  /// Begins the mask of a frame that was read. For the thread that reads; waits while several frames are ahead.
+  /// Begins the mask of a frame, once when it was read and once when its result is known: the model decides which of
+  /// the two has an effect. Waits while several frames are ahead.
   void begin(TimedFrame& frame);
+  void begin(const FrameResult& result, TimedFrame& frame);
   /// Sets the confidence of sky in a frame's result to 0, and draws the mask if that was asked for. For one thread.
   /// Throws whatever went wrong with the mask of this frame.
   void apply(FrameResult& result, TimedFrame& frame);
@@ -47,10 +51,10 @@ class SkyMasks {
  private:
   class Worker;
 
+  /// The mask of that frame from the store, or else from `make`.
   template <typename Make>
   FrameSky look_up(const MaskStore::Key& key, int width, int height, Make make);
   void tell_once(MaskStore::State state, const std::filesystem::path& file);
-  [[nodiscard]] FrameSky estimate(const FrameResult& result, const TimedFrame& frame);
 
   Console& console_;
   std::filesystem::path folder_;
@@ -59,7 +63,8 @@ class SkyMasks {
   std::optional<MaskStore> store_;
   std::once_flag told_stale_;
   std::once_flag told_foreign_;
-  std::unique_ptr<Worker> worker_;  ///< none: the built-in estimate. Last, since its thread uses what is above
+  std::unique_ptr<SkyNetwork> network_;  ///< none: the built-in estimate
+  std::unique_ptr<Worker> worker_;       ///< last, since its thread uses what is above
 };
 
 }  // namespace lingbot_map::tool
