@@ -69,7 +69,7 @@ std::vector<float> above_lowest(std::span<const float> confidence) {
 
 FrameScale scale_of(const std::vector<float>& log_depth, const std::vector<float>& confidence) {
   FrameScale scale{
-      .near = percentile(log_depth, 0.15), .far = percentile(log_depth, 0.6), .sure = percentile(confidence, 0.75)};
+      .near = percentile(log_depth, 0.15), .far = percentile(log_depth, 0.85), .sure = percentile(confidence, 0.75)};
   const bool tells = scale.sure > 0.05 && percentile(confidence, 0.1) < 0.8 * scale.sure;
   if (!tells) scale.sure = 0;
   return scale;
@@ -131,7 +131,7 @@ double evidence_of_colour(const Region& region) {
 double evidence_of_depth(const Region& region, const FrameScale& scale) {
   const double times_near = region.log_depth - scale.near;  // in logarithms
   const double behind_far = region.log_depth - scale.far;
-  return std::clamp(3 * (times_near - 0.9), -4.0, 1.5) + std::clamp(behind_far, -1.5, 1.0);
+  return std::clamp(3 * (times_near - 0.9), -4.0, 1.0) + std::clamp(2 * (behind_far + 0.2), -2.0, 1.0);
 }
 
 /// Below 1: less sure than the frame is elsewhere.
@@ -142,7 +142,7 @@ double sureness(const Region& region, const FrameScale& scale) {
 double evidence_of(const Region& region, const FrameScale& scale) {
   const double place = 1.5 - 4 * region.row + (region.top_row > 0 ? 1 : 0) - 3 * region.bottom_row;
   const double smoothness = std::clamp(0.5 * (3 - region.difference), -3.0, 1.0);
-  const double doubt = std::clamp(2.5 * (0.5 - sureness(region, scale)), -2.0, 1.25);
+  const double doubt = std::clamp(5 * (0.5 - sureness(region, scale)), -3.0, 1.5);
   return -1 + place + smoothness + evidence_of_colour(region) + evidence_of_depth(region, scale) + doubt;
 }
 
@@ -200,7 +200,8 @@ std::vector<double> surrounded_by_sky(const std::vector<Region>& regions, const 
   return with_sky;
 }
 
-/// What is all around a region counts for or against it.
+/// What is all around a region counts for or against it; not for one that the network is sure of, such as a pale house
+/// before the sky.
 void spread(std::vector<Region>& regions, const Regions& division, const FrameScale& scale, std::size_t width) {
   constexpr int kRounds = 4;
   constexpr double kWeight = 3;
@@ -209,7 +210,9 @@ void spread(std::vector<Region>& regions, const Regions& division, const FrameSc
     bool changed = false;
     for (std::size_t i = 0; i < regions.size(); ++i) {
       Region& region = regions[i];
-      const bool is_sky = region.evidence + kWeight * (surrounded[i] - 0.5) > 0 && !is_near_and_sure(region, scale);
+      double weight = kWeight * (surrounded[i] - 0.5);
+      if (sureness(region, scale) > 0.75) weight = std::min(weight, 0.0);
+      const bool is_sky = region.evidence + weight > 0 && !is_near_and_sure(region, scale);
       changed |= is_sky != region.is_sky;
       region.is_sky = is_sky;
     }
