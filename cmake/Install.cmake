@@ -1,11 +1,11 @@
-# What others link: the engine as one static library (every room but those that read pictures, and write or judge
-# results), the public headers, and the CMake package lingbot_map with the target lingbot_map::lingbot_map, which depends
-# on nothing but threads, and in a GPU build on the CUDA toolkit.
+# What others link: the engine as one static library (every room but those that read pictures, make scenes, and write or
+# judge results), the public headers, and the CMake package lingbot_map with the target lingbot_map::lingbot_map, which
+# depends on nothing but threads, and in a GPU build on the CUDA toolkit.
 
 include(CMakePackageConfigHelpers)
 
 get_property(engine_rooms GLOBAL PROPERTY LINGBOT_MAP_ROOMS)
-list(REMOVE_ITEM engine_rooms media scene evaluation plot export viewer)
+list(REMOVE_ITEM engine_rooms media sky scene evaluation plot export viewer)
 
 add_library(lingbot_map STATIC)
 add_library(lingbot_map::lingbot_map ALIAS lingbot_map)

@@ -87,8 +87,11 @@ TEST(RunFlags, ShowThePublicSpellingInTheHelpText) {
   CLI::App app;
   RunOptions options;
   add_run_flags(app, options);
-  EXPECT_THAT(app.help(), AllOf(HasSubstr("--image_folder DIR"), HasSubstr("--keyframe_interval N|auto"),
-                                testing::Not(HasSubstr("--image-folder")), testing::Not(HasSubstr("--mask_sky"))));
+  EXPECT_THAT(app.help(),
+              AllOf(HasSubstr("--image_folder DIR"), HasSubstr("--keyframe_interval N|auto"), HasSubstr("--mask_sky"),
+                    HasSubstr("--sky_model FILE.onnx|builtin"), HasSubstr("--sky_mask_dir DIR"),
+                    HasSubstr("--sky_mask_visualization_dir DIR"), testing::Not(HasSubstr("--image-folder")),
+                    testing::Not(HasSubstr("--skyseg_model_path"))));
 }
 
 TEST(RunFlags, WithoutEffectLeaveALine) {
@@ -101,8 +104,7 @@ TEST(RunFlags, WithoutEffectLeaveALine) {
 }
 
 TEST(RunFlags, ForWhatIsNotThereYetAreRefused) {
-  for (const char* flags : {"--mode windowed", "--window_size 64", "--overlap-size 16", "--overlap_keyframes 8",
-                            "--mask_sky", "--sky_mask_dir d", "--sky_mask_visualization_dir d"}) {
+  for (const char* flags : {"--mode windowed", "--window_size 64", "--overlap-size 16", "--overlap_keyframes 8"}) {
     const Refusal refused = refusal(kBasics + flags);
     EXPECT_EQ(refused.code, ErrorCode::unsupported) << flags;
     EXPECT_THAT(refused.text, AllOf(StartsWith("--"), HasSubstr("not there yet"))) << flags;
@@ -148,6 +150,9 @@ TEST(RunSettings, RefuseImpossibleValues) {
       {"--timestamps exif", "--timestamps: found \"exif\""},
       {"--conf_threshold nan", "--conf_threshold: found nan"},
       {"--downsample_factor 0", "--downsample_factor: found 0"},
+      {"--mask_sky", "--mask_sky: no sky model; give --sky_model FILE"},
+      {"--sky_model builtin", "--sky_model: found without --mask_sky"},
+      {"--skyseg_model_path x.onnx", "--sky_model: found without --mask_sky"},
       {"--quiet --verbose", "--quiet and --verbose"},
   };
   for (const auto& [flags, expected] : cases) {
@@ -185,6 +190,24 @@ TEST(RunSettings, AVideoWinsOverAFolder) {
   EXPECT_EQ(options.image_folder, "");
   ASSERT_EQ(options.notes.size(), 1U);
   EXPECT_THAT(options.notes.front(), StartsWith("--image_folder: ignored"));
+}
+
+TEST(RunSettings, KeepSkyMasksWithTheResultsUnlessToldOtherwise) {
+  RunOptions options = parsed(kBasics + "--mask_sky --skyseg-model-path x.onnx");
+  static_cast<void>(settle(options));
+  EXPECT_EQ(options.sky_model, "x.onnx");
+  EXPECT_EQ(options.sky_mask_dir, "out/sky_masks");
+  options = parsed(kBasics + "--mask_sky --sky_model builtin --sky-mask-dir masks");
+  static_cast<void>(settle(options));
+  EXPECT_EQ(options.sky_model, kBuiltinSky);
+  EXPECT_EQ(options.sky_mask_dir, "masks");
+}
+
+TEST(RunSettings, SkyFoldersChangeNothingWithoutMasks) {
+  RunOptions options = parsed(kBasics + "--sky_mask_dir d --sky_mask_visualization_dir e");
+  static_cast<void>(settle(options));
+  EXPECT_THAT(options.notes, testing::ElementsAre("--sky_mask_dir: changes nothing without --mask_sky",
+                                                  "--sky_mask_visualization_dir: changes nothing without --mask_sky"));
 }
 
 TEST(RunSettings, AreTheLibrarysTerms) {

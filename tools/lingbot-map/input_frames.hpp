@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,14 +10,23 @@
 #include "console.hpp"
 #include "media/frame_source.hpp"
 #include "run_options.hpp"
+#include "sky/sky_mask.hpp"
 #include "timestamps.hpp"
 
 namespace lingbot_map::tool {
 
+/// The sky of a frame.
+struct FrameSky {
+  SkyMask mask;
+  bool reused = false;  ///< of an earlier run
+  double seconds = 0;   ///< it took
+};
+
 /// A frame on its way through the program.
 struct TimedFrame {
   SourceFrame source;
-  double timestamp = 0;  ///< seconds
+  double timestamp = 0;         ///< seconds
+  std::future<FrameSky> sky{};  ///< its mask, where that is made beside the reconstruction
 };
 
 /// The frames that a run was asked for, with their times: bad ones end it or are left out, as the options say. All

@@ -34,6 +34,7 @@
 #include "run_options.hpp"
 #include "run_output.hpp"
 #include "run_report.hpp"
+#include "sky_masks.hpp"
 #include "stage_table.hpp"
 #include "stopwatch.hpp"
 
@@ -80,6 +81,7 @@ class Run {
   Stopwatch total_;
   RunReport report_;
   std::optional<InputFrames> input_;
+  std::optional<SkyMasks> sky_;
   std::optional<Model> model_;
   MemoryPlan plan_;
 };
@@ -123,6 +125,7 @@ void Run::open_input() {
   report_.image_size = options_.image_size.value_or(report_.config.image_size);
   input_.emplace(options_, report_.image_size, console_);
   report_.expected_frames = input_->expected();
+  if (options_.mask_sky && !options_.plan) sky_.emplace(options_, console_);
   report_.width = input_->width();
   report_.height = input_->height();
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
@@ -172,6 +175,7 @@ void Run::stream() {
   report_.attention = session.attention();
   console_.info(message("attention: ", session.attention_description()));
   RunOutput output(options_);
+  if (sky_) sky_->start();
   write_report();
   interrupt_.arm([this] {
     console_.info("interrupted: what was computed so far is being written; once more ends the program at once");
@@ -221,6 +225,7 @@ void Run::run_stages(Session& session, RunOutput& output) {
   std::int64_t results = 0;
   const auto pair_up = [&](std::vector<FrameResult> computed, std::vector<FrameOutcome>& outcomes) {
     for (FrameResult& result : computed) {
+      if (sky_) sky_->begin(result, waiting.front());
       outcomes.push_back({std::move(result), std::move(waiting.front())});
       waiting.pop_front();
       ++results;
@@ -235,8 +240,12 @@ void Run::run_stages(Session& session, RunOutput& output) {
 
   Stages<TimedFrame, FrameOutcome> stages;
   stages.produce = [&] {
-    const Timed timed(report_.seconds.decode);
-    return input_->next();
+    auto frame = [&] {
+      const Timed timed(report_.seconds.decode);
+      return input_->next();
+    }();
+    if (frame && sky_) sky_->begin(*frame);
+    return frame;
   };
   stages.transform = [&](TimedFrame frame) {
     const Timed timed(report_.seconds.inference);
@@ -256,6 +265,7 @@ void Run::run_stages(Session& session, RunOutput& output) {
     return outcomes;
   };
   stages.consume = [&](FrameOutcome outcome) {
+    if (sky_) sky_->apply(outcome.result, outcome.frame);
     const Timed timed(report_.seconds.write);
     output.write(outcome.result, std::move(outcome.frame));
     report_.counts.add(outcome.result.type);
@@ -288,6 +298,7 @@ void Run::end(RunStatus status, const std::exception_ptr& failure) {
 
 void Run::write_report() {
   report_.seconds.total = total_.seconds();
+  if (sky_) report_.sky = sky_->report();
   report_.peak_memory_bytes = peak_resident_bytes();
   write_json(std::filesystem::path(options_.output) / "run.json", to_json(report_));
 }

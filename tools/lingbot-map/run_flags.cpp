@@ -62,6 +62,16 @@ void add_output_flags(Flags& flags, RunOptions& options) {
   flags.flag("--verbose", options.verbose, "Print more");
 }
 
+void add_sky_flags(Flags& flags, RunOptions& options) {
+  flags.group("Sky");
+  flags.flag("--mask_sky", options.mask_sky, "Find the sky in every frame and set its confidence to 0");
+  flags.value("--sky_model,--skyseg_model_path", options.sky_model,
+              "What finds it: the public network skyseg.onnx, or an estimate that needs no file", "FILE.onnx|builtin");
+  flags.value("--sky_mask_dir", options.sky_mask_dir, "Masks are kept there for later runs (OUTPUT/sky_masks)", "DIR");
+  flags.value("--sky_mask_visualization_dir", options.sky_mask_visualization_dir,
+              "Write frame, mask and overlay side by side", "DIR");
+}
+
 /// The rest of the public demo's flags, so that its command lines work or say why they do not.
 void add_other_public_flags(Flags& flags, RunOptions& options) {
   auto& notes = options.notes;
@@ -76,9 +86,6 @@ void add_other_public_flags(Flags& flags, RunOptions& options) {
   auto& missing = options.not_there_yet;
   for (const char* name : {"--window_size", "--overlap_size", "--overlap_keyframes"})
     flags.line_for(name, 1, missing, "windowed mode is not there yet; leave the flag out to run in streaming mode");
-  flags.switch_for("--mask_sky", missing, "sky masks are not there yet; leave the flag out");
-  for (const char* name : {"--sky_mask_dir", "--sky_mask_visualization_dir"})
-    flags.line_for(name, 1, missing, "sky masks are not there yet; leave the flag out");
 }
 
 }  // namespace
@@ -89,6 +96,7 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
   add_input_flags(flags, options);
   add_model_flags(flags, options);
   add_output_flags(flags, options);
+  add_sky_flags(flags, options);
   add_other_public_flags(flags, options);
 }
 

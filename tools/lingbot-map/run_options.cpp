@@ -63,6 +63,28 @@ void check_output(const RunOptions& options) {
     fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
 }
 
+void check_sky_folder(std::string_view flag, const std::string& folder, const RunOptions& options) {
+  if (same_place(folder, options.image_folder))
+    fail(ErrorCode::usage, flag, ": found ", folder, ", which is the folder of --image_folder; choose another");
+}
+
+/// Also fills in the folder of masks.
+void check_sky(RunOptions& options) {
+  if (!options.mask_sky) {
+    if (!options.sky_model.empty())
+      fail(ErrorCode::usage, "--sky_model: found without --mask_sky, which turns sky masks on; give both or none");
+    for (const auto& [flag, folder] :
+         {std::pair<std::string_view, const std::string&>{"--sky_mask_dir", options.sky_mask_dir},
+          {"--sky_mask_visualization_dir", options.sky_mask_visualization_dir}})
+      if (!folder.empty()) options.notes.push_back(message(flag, ": changes nothing without --mask_sky"));
+    return;
+  }
+  if (options.sky_model.empty()) fail(ErrorCode::usage, "--mask_sky: no sky model; ", kSkyModelHint);
+  if (options.sky_mask_dir.empty()) options.sky_mask_dir = (fs::path(options.output) / "sky_masks").string();
+  check_sky_folder("--sky_mask_dir", options.sky_mask_dir, options);
+  check_sky_folder("--sky_mask_visualization_dir", options.sky_mask_visualization_dir, options);
+}
+
 ModelOptions model_options(const RunOptions& options) {
   ModelOptions model;
   model.device = device_of(options.device);
@@ -110,6 +132,7 @@ RunSettings settle(RunOptions& options) {
   RunSettings settings;
   check_input(options);
   check_output(options);
+  check_sky(options);
   settings.model = model_options(options);
   settings.session = session_options(options, settings.model.device);
   settings.keyframe_interval = keyframe_interval(options.keyframe_interval);

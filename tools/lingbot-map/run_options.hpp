@@ -4,12 +4,20 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lingbot_map/model.hpp"
 #include "lingbot_map/session.hpp"
 
 namespace lingbot_map::tool {
+
+/// What --sky_model says in place of a file.
+inline constexpr std::string_view kBuiltinSky = "builtin";
+/// How to get a sky model, for messages.
+inline constexpr std::string_view kSkyModelHint =
+    "give --sky_model FILE, the public network skyseg.onnx from https://huggingface.co/JianyuanWang/skyseg, or "
+    "--sky_model builtin, an estimate that needs no file";
 
 /// What `lingbot-map run` was asked for, as the command line has it. Names, meanings and defaults are the public demo's
 /// where it has the flag.
@@ -41,6 +49,12 @@ struct RunOptions {
   std::string dtype = "auto";
   int threads = 0;
   bool no_graphs = false;
+
+  // Sky.
+  bool mask_sky = false;
+  std::string sky_model;     ///< an ONNX file, or kBuiltinSky
+  std::string sky_mask_dir;  ///< empty: `sky_masks` in `output`
+  std::string sky_mask_visualization_dir;
 
   // Output.
   std::string output;

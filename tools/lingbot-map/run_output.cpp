@@ -1,51 +1,17 @@
 #include "run_output.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/message.hpp"
 #include "export/depth_picture.hpp"
-#include "export/output_folder.hpp"
 #include "media/write_png.hpp"
+#include "numbered_pictures.hpp"
 
 namespace lingbot_map::tool {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::array kDepthFolders = {"depth", "depth_color", "confidence", "confidence_color"};
-constexpr std::string_view kFramePrefix = "frame_";
-
-std::string six_digits(std::int64_t index) {
-  std::string text = std::to_string(index);
-  return text.insert(0, text.size() < 6 ? 6 - text.size() : 0, '0');
-}
-
-bool is_numbered_picture(const fs::path& file, std::string_view prefix) {
-  const std::string stem = file.stem().string();
-  if (file.extension() != ".png" || !stem.starts_with(prefix)) return false;
-  const std::string_view digits = std::string_view(stem).substr(prefix.size());
-  return digits.size() >= 6 &&
-         std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); });
-}
-
-void prepare_pictures(const fs::path& folder, std::string_view prefix) {
-  make_output_folder(folder);
-  std::vector<fs::path> old;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (is_numbered_picture(entry->path(), prefix)) old.push_back(entry->path());
-  for (auto file = old.begin(); !error && file != old.end(); ++file) fs::remove(*file, error);
-  if (error)
-    fail(ErrorCode::output, folder.string(), ": pictures of an earlier run cannot be removed (", error.message(),
-         "); empty the folder or choose another");
-}
 
 ResultOptions result_options(const RunOptions& options) {
   return {.points = {.conf_threshold = options.conf_threshold, .downsample_factor = options.downsample_factor},
@@ -65,7 +31,7 @@ RunOutput::RunOutput(const RunOptions& options)
 }
 
 void RunOutput::write(const FrameResult& result, TimedFrame frame) {
-  if (!preprocessed_.empty()) write_png(preprocessed_ / (six_digits(result.index) + ".png"), frame.source.image);
+  if (!preprocessed_.empty()) write_png(preprocessed_ / numbered_picture("", result.index), frame.source.image);
   if (save_depth_) write_depth(result);
   results_.write(result, FrameMeta{.timestamp = frame.timestamp,
                                    .name = std::move(frame.source.name),
@@ -74,7 +40,7 @@ void RunOutput::write(const FrameResult& result, TimedFrame frame) {
 }
 
 void RunOutput::write_depth(const FrameResult& result) const {
-  const std::string name = std::string(kFramePrefix) + six_digits(result.index) + ".png";
+  const std::string name = numbered_picture(kFramePrefix, result.index);
   const int width = result.width;
   const int height = result.height;
   write_png16(folder_ / kDepthFolders[0] / name, width, height, gray16(result.depth));

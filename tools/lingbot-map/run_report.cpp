@@ -65,6 +65,10 @@ Json settings(const RunReport& report) {
       {"save_predictions", options.save_predictions},
       {"save_depth", options.save_depth},
       {"export_preprocessed", or_null(options.export_preprocessed)},
+      {"mask_sky", options.mask_sky},
+      {"sky_model", or_null(options.sky_model)},
+      {"sky_mask_dir", or_null(options.sky_mask_dir)},
+      {"sky_mask_visualization_dir", or_null(options.sky_mask_visualization_dir)},
   };
 }
 
@@ -75,9 +79,20 @@ Json timings(const RunReport& report) {
       {"inference", report.seconds.inference},
       {"inference_stages", report.stages ? stages_json(*report.stages) : Json(nullptr)},
       {"write", report.seconds.write},
+      {"sky", report.sky ? Json(report.sky->seconds) : Json(nullptr)},
       {"stream", report.seconds.stream},
       {"total", report.seconds.total},
   };
+}
+
+Json sky_json(const SkyReport& sky) {
+  const std::int64_t frames = sky.made + sky.reused;
+  return {{"model", sky.model},
+          {"sha256", or_null(sky.sha256)},
+          {"threshold", kSkyThreshold},
+          {"masks_made", sky.made},
+          {"masks_reused", sky.reused},
+          {"mean_share", frames > 0 ? Json(sky.sum_of_shares / static_cast<double>(frames)) : Json(nullptr)}};
 }
 
 }  // namespace
@@ -139,6 +154,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
         {"free_pages", report.cache.free_pages},
         {"special_tokens", report.cache.special_tokens},
         {"bytes", report.cache_bytes}}},
+      {"sky", report.sky ? sky_json(*report.sky) : Json(nullptr)},
       {"peak_memory_bytes", report.peak_memory_bytes},
       {"notes", report.options.notes},
       {"warnings", report.warnings},

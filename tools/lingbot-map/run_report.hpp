@@ -11,6 +11,7 @@
 #include "lingbot_map/device_info.hpp"
 #include "lingbot_map/session.hpp"
 #include "run_options.hpp"
+#include "sky_masks.hpp"
 
 namespace lingbot_map::tool {
 
@@ -62,6 +63,7 @@ struct RunReport {
     double total = 0;
   } seconds;
   std::optional<StageTimes> stages;  ///< unset: not measured
+  std::optional<SkyReport> sky;      ///< unset: no masks were asked for
   CacheStats cache;
   std::size_t cache_bytes = 0;
   std::size_t peak_memory_bytes = 0;
