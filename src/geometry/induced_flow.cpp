@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace lingbot_map {
 namespace {
@@ -20,7 +19,7 @@ double mean_induced_flow(std::span<const float> depth, int width, int height, co
   const Intrinsics view_camera = intrinsics_of(view, width, height);
   const Intrinsics reference_camera = intrinsics_of(reference, width, height);
   if (!world_from_view || !world_from_reference || !view_camera.usable() || !reference_camera.usable())
-    return std::numeric_limits<double>::infinity();
+    return 0;
 
   const Rigid3 reference_from_view = world_from_reference->inverse() * *world_from_view;
   double total = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/message.hpp"
@@ -89,13 +90,15 @@ std::optional<Sim3> align_exactly(const WindowOverlap& overlap) {
   return world_from_window;
 }
 
-/// A point as both windows see it; the pair's weight is that of the confidences and of the depth.
+/// A point as both windows see it. Its misfit counts as a part of its depth, so the pair's weight is trust / depth^2.
 struct SeenPoint {
   WeightedPair pair;
+  double trust = 0;  ///< by the confidences of both
   double depth = 0;  ///< in the world
 };
 
-double trust(float confidence) { return std::isfinite(confidence) ? std::max(confidence - 1.0, 0.0) : 0.0; }
+/// A confidence is one and the network's own number for precision.
+double trust_of(float confidence) { return std::isfinite(confidence) ? std::max(confidence - 1.0, 0.0) : 0.0; }
 
 void add_points(const WindowOverlap& overlap, std::size_t frame, int stride, std::vector<SeenPoint>& points) {
   const FrameResult& earlier = overlap.earlier[frame];
@@ -111,12 +114,13 @@ void add_points(const WindowOverlap& overlap, std::size_t frame, int stride, std
       const float a = earlier.depth[i];
       const float b = later.depth[i];
       if (!std::isfinite(a) || !std::isfinite(b) || !(a > kLeastDepth) || !(b > kLeastDepth)) continue;
-      const double weight = std::sqrt(trust(earlier.depth_conf[i]) * trust(later.depth_conf[i])) / (double{a} * a);
-      if (!(weight > 0)) continue;
-      points.push_back({{.from = cameras->window * unproject(in_window, u, v, b),
-                         .to = cameras->world * unproject(in_world, u, v, a),
-                         .weight = weight},
-                        a});
+      const double trust = std::sqrt(trust_of(earlier.depth_conf[i]) * trust_of(later.depth_conf[i]));
+      if (!(trust > 0)) continue;
+      points.push_back({.pair = {.from = cameras->window * unproject(in_window, u, v, b),
+                                 .to = cameras->world * unproject(in_world, u, v, a),
+                                 .weight = trust / (double{a} * a)},
+                        .trust = trust,
+                        .depth = a});
     }
   }
 }
@@ -137,11 +141,20 @@ double misfit(const SeenPoint& point, const Sim3& world_from_window) {
          point.depth;
 }
 
+/// The misfit that half of the trust lies below.
 double median_misfit(std::span<const SeenPoint> points, const Sim3& world_from_window) {
-  std::vector<double> misfits;
+  std::vector<std::pair<double, double>> misfits;  // and their trust
   misfits.reserve(points.size());
-  for (const SeenPoint& point : points) misfits.push_back(misfit(point, world_from_window));
-  return median(misfits);
+  double total = 0;
+  for (const SeenPoint& point : points) {
+    misfits.emplace_back(misfit(point, world_from_window), point.trust);
+    total += point.trust;
+  }
+  std::sort(misfits.begin(), misfits.end());
+  double below = 0;
+  for (const auto& [value, trust] : misfits)
+    if ((below += trust) >= total / 2) return value;
+  return misfits.back().first;
 }
 
 std::optional<Sim3> fit(std::span<const SeenPoint> points) {

@@ -21,7 +21,7 @@ struct WindowOverlap {
 /// none. The last pair whose poses are usable gives rotation and translation; the median of earlier / later depth over
 /// all pixels of all pairs (the lower one of two, between 1e-3 and 1e3, 1 without a valid pixel) gives the scale.
 /// robust: Sim(3) over points of all frames, weighted by the confidence of both depths, the inverse of depth, and
-/// iteratively by how well they fit (Geman-McClure, at 1.5 times the median residual).
+/// iteratively by how well they fit (Geman-McClure, at 1.5 times the weighted median residual).
 [[nodiscard]] std::optional<Sim3> align_window(const WindowOverlap& overlap, WindowAlignment how);
 
 /// Brings a result into world coordinates: pose (its quaternion then has length one), depth, world points.
