@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 namespace lingbot_map {
@@ -10,7 +11,8 @@ namespace {
 constexpr std::size_t kHistory = 32;
 constexpr double kUsualTimes = 3;
 constexpr double kLeastScaleChange = 1.5;
-constexpr double kLeastResidual = 0.1;
+constexpr double kLeastDepthResidual = 0.1;
+constexpr double kLeastRotationResidual = 10 * std::numbers::pi / 180;
 
 }  // namespace
 
@@ -18,7 +20,10 @@ void WindowJumps::judge(WindowRecord& record) {
   if (last_scale_ && record.aligned && record.overlap > 0)
     record.scale_jumped =
         stands_out(std::abs(std::log(record.scale / *last_scale_)), std::log(kLeastScaleChange), changes_);
-  if (record.depth_residual) record.residual_jumped = stands_out(*record.depth_residual, kLeastResidual, residuals_);
+  const bool depth = record.depth_residual && stands_out(*record.depth_residual, kLeastDepthResidual, depths_);
+  const bool rotation =
+      record.rotation_residual && stands_out(*record.rotation_residual, kLeastRotationResidual, rotations_);
+  record.residual_jumped = depth || rotation;
   last_scale_ = record.scale;
 }
 

@@ -6,9 +6,9 @@
 
 namespace lingbot_map {
 
-/// Tells windows that stand out from those before them. A scale jumps when it changes by more than half, and by three
-/// times the usual change; a residual when depths differ by more than a tenth, and by three times what is usual. Usual
-/// is the median of the last 32 windows.
+/// Tells windows that stand out from those before them. A scale jumps when it changes by more than half, a residual
+/// when depths differ by more than a tenth or cameras by more than ten degrees, and each by more than three times what
+/// is usual: the median of the last 32 windows.
 class WindowJumps {
  public:
   /// Sets scale_jumped and residual_jumped. Takes the windows in order, the first one included.
@@ -20,7 +20,8 @@ class WindowJumps {
 
   std::optional<double> last_scale_;
   std::deque<double> changes_;  ///< of the logarithm of the scale
-  std::deque<double> residuals_;
+  std::deque<double> depths_;
+  std::deque<double> rotations_;
 };
 
 }  // namespace lingbot_map

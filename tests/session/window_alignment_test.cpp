@@ -214,6 +214,11 @@ TEST(WindowJumps, StandOutFromTheWindowsBefore) {
   EXPECT_FALSE(judged(window(2.4, 0.05)).scale_jumped);
   EXPECT_TRUE(judged(window(2.4, 0.2)).residual_jumped);
   EXPECT_FALSE(judged(window(2.4, 0.09)).residual_jumped);
+  WindowRecord turned = window(2.4, 0.02);
+  turned.rotation_residual = 0.1;
+  EXPECT_FALSE(judged(turned).residual_jumped);
+  turned.rotation_residual = 0.5;
+  EXPECT_TRUE(judged(turned).residual_jumped);
 }
 
 TEST(WindowJumps, WhatIsUsualIsNoJump) {

@@ -57,7 +57,6 @@ TEST_F(RunFailureTest, WrongUsageExitsWithTwo) {
 
 TEST_F(RunFailureTest, WhatIsNotThereYetExitsWithOne) {
   make_frames(1);
-  expect_refusal(run_program(words("out", {"--mode", "windowed"})), 1, StartsWith("--mode: windowed is not there yet"));
   expect_refusal(run_program(words("out", {"--mask_sky"})), 1, StartsWith("--mask_sky: sky masks are not there yet"));
   expect_refusal(run_program(words("out", {"--dtype", "fp16", "--device", "cpu"})), 1, StartsWith("dtype fp16"));
   expect_refusal(run_program(words("out", {"--backend", "flashinfer", "--device", "cpu"})), 1,

@@ -8,6 +8,7 @@
 
 #include "lingbot_map/model.hpp"
 #include "lingbot_map/session.hpp"
+#include "lingbot_map/windowed_session.hpp"
 
 namespace lingbot_map::tool {
 
@@ -33,6 +34,8 @@ struct RunOptions {
   int num_scale_frames = 8;
   std::string keyframe_interval = "auto";  ///< or a positive number
   int kv_cache_sliding_window = 64;
+  double flow_threshold = 0;                ///< above 0: frames are kept by flow
+  std::optional<int> max_non_keyframe_gap;  ///< unset: 100
   int camera_num_iterations = 4;
   std::string backend = "auto";
   bool use_sdpa = false;
@@ -40,6 +43,12 @@ struct RunOptions {
   std::string dtype = "auto";
   int threads = 0;
   bool no_graphs = false;
+
+  // Windows; unset: not given.
+  std::optional<int> window_size;
+  std::optional<int> overlap_size;
+  std::optional<int> overlap_keyframes;
+  std::optional<std::string> window_alignment;
 
   // Output.
   std::string output;
@@ -65,6 +74,8 @@ struct RunSettings {
   ModelOptions model;
   SessionOptions session;
   std::optional<int> keyframe_interval;  ///< unset: chosen from the number of frames
+  /// Set in windowed mode. Its session is the one above.
+  std::optional<WindowedOptions> windowed;
 };
 
 /// Adds every flag of the command to `app`, under the public names with `_` and with `-`; parsing writes to `options`,
