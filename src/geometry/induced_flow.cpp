@@ -18,8 +18,7 @@ double mean_induced_flow(std::span<const float> depth, int width, int height, co
   const auto world_from_reference = world_from_camera(reference);
   const Intrinsics view_camera = intrinsics_of(view, width, height);
   const Intrinsics reference_camera = intrinsics_of(reference, width, height);
-  if (!world_from_view || !world_from_reference || !view_camera.usable() || !reference_camera.usable())
-    return 0;
+  if (!world_from_view || !world_from_reference || !view_camera.usable() || !reference_camera.usable()) return 0;
 
   const Rigid3 reference_from_view = world_from_reference->inverse() * *world_from_view;
   double total = 0;
