@@ -9,3 +9,4 @@
 #include "lingbot_map/session.hpp"
 #include "lingbot_map/types.hpp"
 #include "lingbot_map/version.hpp"
+#include "lingbot_map/windowed_session.hpp"

@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "base/message.hpp"
-#include "evaluation/svd3.hpp"
 #include "evaluation/umeyama.hpp"
+#include "geometry/svd3.hpp"
 
 namespace lingbot_map {
 namespace {

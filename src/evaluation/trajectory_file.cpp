@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "base/message.hpp"
 #include "base/text.hpp"
-#include "evaluation/svd3.hpp"
+#include "geometry/svd3.hpp"
 
 namespace lingbot_map {
 namespace {

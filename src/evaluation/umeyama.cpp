@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/message.hpp"
-#include "evaluation/svd3.hpp"
+#include "geometry/svd3.hpp"
 
 namespace lingbot_map {
 namespace {

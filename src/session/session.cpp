@@ -7,20 +7,20 @@
 #include <optional>
 
 #include "model/model_impl.hpp"
+#include "session/checks.hpp"
+#include "session/flow_keyframes.hpp"
 #include "session/measuring.hpp"
 #include "session/stream_state.hpp"
 
 namespace lingbot_map {
 namespace {
 
-void check_options(const SessionOptions& options) {
-  const auto positive = [](int value, const char* name) {
-    if (value < 1) fail(ErrorCode::usage, name, " is ", value, ": expected 1 or more");
-  };
-  positive(options.scale_frames, "scale_frames");
-  positive(options.window, "window");
-  positive(options.keyframe_interval, "keyframe_interval");
-  positive(options.camera_iterations, "camera_iterations");
+FrameType type_of(StreamState::Role role) {
+  switch (role) {
+    case StreamState::Role::scale: return FrameType::scale;
+    case StreamState::Role::keyframe: return FrameType::keyframe;
+    default: return FrameType::non_keyframe;
+  }
 }
 
 struct Measured {
@@ -50,7 +50,8 @@ Measured measure(const Network& network, const SessionOptions& options, DType dt
     return arena.peak();
   };
   const std::size_t scale = arena_of(StreamState::Role::scale, scale_frames);
-  const std::size_t stream = arena_of(StreamState::Role::keyframe, 1);
+  const bool by_flow = options.flow_threshold > 0;
+  const std::size_t stream = arena_of(by_flow ? StreamState::Role::candidate : StreamState::Role::keyframe, 1);
   return {scale, stream, state.slot_bytes(), state.bytes_per_kept_frame()};
 }
 
@@ -64,6 +65,7 @@ class Session::Impl {
         attention_(make_attention(model_->backend(), options.attention, model_->dtype(),
                                   model_->network().config().num_heads)) {
     check_options(options);
+    if (options.flow_threshold > 0) flow_.emplace(options.flow_threshold, options.max_non_keyframe_gap);
   }
 
   void submit(const Image& frame) {
@@ -77,8 +79,7 @@ class Session::Impl {
       }
       return;
     }
-    const bool keyframe = (pushed_ - options_.scale_frames) % options_.keyframe_interval == 0;
-    run({&frame, 1}, keyframe ? StreamState::Role::keyframe : StreamState::Role::non_keyframe);
+    run({&frame, 1}, role_of_next());
     ++pushed_;
   }
 
@@ -113,6 +114,7 @@ class Session::Impl {
   void prefill(std::int64_t keyframes) {
     if (!streaming_) fail(ErrorCode::usage, "prefill: the scale pass must be complete first");
     if (keyframes < 0) fail(ErrorCode::usage, "prefill: found ", keyframes, " keyframes, expected 0 or more");
+    if (flow_) fail(ErrorCode::usage, "prefill: frames that are kept by flow cannot be made up");
     state_->prefill(keyframes);
   }
 
@@ -120,6 +122,21 @@ class Session::Impl {
     if (!finished_ && !failed_ && !streaming_ && !waiting_.empty()) run_scale_pass();
     finished_ = true;
     return collect_all();
+  }
+
+  void reset() {
+    while (!on_their_way_.empty()) fetch();
+    if (state_) state_->clear();
+    recorded_ = {};  // they work in the arena
+    ways_.clear();
+    next_way_ = 0;
+    arena_ = Arena();
+    waiting_.clear();
+    results_.clear();
+    pushed_ = 0;
+    streaming_ = false;
+    finished_ = false;
+    failed_ = false;
   }
 
   [[nodiscard]] CacheStats cache_stats() const {
@@ -136,16 +153,7 @@ class Session::Impl {
   void admit(const Image& frame) {
     if (finished_) fail(ErrorCode::usage, "a frame after finish(): start a new session");
     if (failed_) fail(ErrorCode::usage, "a frame after a failed one: start a new session");
-    const FrameGrid grid(model_->network().config(), frame.width, frame.height);
-    if (grid_ && (frame.width != grid_->width || frame.height != grid_->height)) {
-      fail(ErrorCode::usage, "a frame of ", frame.width, "x", frame.height, " pixels in a session of ", grid_->width,
-           "x", grid_->height, ": all frames of a session have one size");
-    }
-    if (frame.pixels.size() != static_cast<std::size_t>(frame.width) * static_cast<std::size_t>(frame.height) * 3) {
-      fail(ErrorCode::usage, "a frame of ", frame.width, "x", frame.height, " pixels with ", frame.pixels.size(),
-           " bytes: expected width * height * 3");
-    }
-    grid_ = grid;
+    grid_ = checked_grid(model_->network().config(), frame, grid_);
   }
 
   std::vector<FrameResult> collect_all() {
@@ -157,13 +165,24 @@ class Session::Impl {
     return all;
   }
 
+  [[nodiscard]] StreamState::Role role_of_next() const noexcept {
+    if (flow_) return StreamState::Role::candidate;
+    const bool keyframe = (pushed_ - options_.scale_frames) % options_.keyframe_interval == 0;
+    return keyframe ? StreamState::Role::keyframe : StreamState::Role::non_keyframe;
+  }
+
   void run_scale_pass() {
     const auto frames = static_cast<std::int64_t>(waiting_.size());
     Backend& backend = model_->backend();
-    const Measured measured = measure(model_->network(), options_, model_->dtype(), *grid_, frames);
-    state_.emplace(model_->network(), options_, backend, *attention_, model_->dtype(), *grid_);
-    if (options_.profile || backend.device().kind == Device::Kind::cpu) clock_ = backend.make_clock();
-    arena_ = Arena(backend.allocate(measured.scale_arena));
+    if (measured_frames_ != frames) {
+      measured_ = measure(model_->network(), options_, model_->dtype(), *grid_, frames);
+      measured_frames_ = frames;
+    }
+    if (!state_) {
+      state_.emplace(model_->network(), options_, backend, *attention_, model_->dtype(), *grid_);
+      if (options_.profile || backend.device().kind == Device::Kind::cpu) clock_ = backend.make_clock();
+    }
+    arena_ = Arena(backend.allocate(measured_.scale_arena));
     ways_.push_back(make_way(frames));
     run(waiting_, StreamState::Role::scale);
     fetch();
@@ -172,10 +191,11 @@ class Session::Impl {
     streaming_ = true;
     // The first pass is many frames at once: from here on one frame's memory is enough.
     arena_ = Arena();
-    arena_ = Arena(backend.allocate(measured.stream_arena));
+    arena_ = Arena(backend.allocate(measured_.stream_arena));
     ways_.clear();
     next_way_ = 0;
-    for (int i = 0; i < kMostOnTheirWay; ++i) ways_.push_back(make_way(1));
+    const int most_on_their_way = flow_ ? 1 : kMostOnTheirWay;  // a frame that is not judged holds back the next one
+    for (int i = 0; i < most_on_their_way; ++i) ways_.push_back(make_way(1));
   }
 
   [[nodiscard]] std::unique_ptr<Transfer> make_way(std::int64_t frames) const {
@@ -238,9 +258,7 @@ class Session::Impl {
     for (std::size_t i = 0; i < results.size(); ++i) {
       FrameResult& result = results[i];
       result.index = oldest.first + static_cast<std::int64_t>(i);
-      result.type = oldest.role == StreamState::Role::scale      ? FrameType::scale
-                    : oldest.role == StreamState::Role::keyframe ? FrameType::keyframe
-                                                                 : FrameType::non_keyframe;
+      result.type = type_of(oldest.role);
       result.width = static_cast<int>(grid_->width);
       result.height = static_cast<int>(grid_->height);
       std::copy_n(source, result.pose_enc.size(), result.pose_enc.begin());
@@ -262,7 +280,16 @@ class Session::Impl {
       take(&FrameResult::world_points, 3);
       take(&FrameResult::world_points_conf, 1);
     }
+    if (oldest.role == StreamState::Role::candidate) judge(results.front());
+    if (flow_ && oldest.role == StreamState::Role::scale) flow_->start(results.back());
     results_.push_back(std::move(results));
+  }
+
+  /// Settles what becomes of a frame whose results are there.
+  void judge(FrameResult& result) {
+    const bool keep = flow_->judge(result);
+    state_->settle(keep);
+    result.type = keep ? FrameType::keyframe : FrameType::non_keyframe;
   }
 
   /// Passes that the device may have before it: one to work on and one to begin when that is done.
@@ -282,8 +309,11 @@ class Session::Impl {
   std::shared_ptr<const Model::Impl> model_;
   SessionOptions options_;
   std::unique_ptr<Attention> attention_;
-  std::optional<FrameGrid> grid_;  ///< of the first frame
-  std::vector<Image> waiting_;     ///< scale frames until there are enough
+  std::optional<FrameGrid> grid_;      ///< of the first frame
+  std::vector<Image> waiting_;         ///< scale frames until there are enough
+  std::optional<FlowKeyframes> flow_;  ///< set when frames are kept by flow
+  Measured measured_;                  ///< for a scale pass of measured_frames_
+  std::int64_t measured_frames_ = 0;
   std::optional<StreamState> state_;
   Arena arena_;
   std::vector<std::unique_ptr<Transfer>> ways_;
@@ -311,6 +341,7 @@ int Session::in_flight() const noexcept { return impl_->in_flight(); }
 FrameResult Session::query(const Image& frame) { return impl_->query(frame); }
 void Session::prefill(std::int64_t keyframes) { impl_->prefill(keyframes); }
 std::vector<FrameResult> Session::finish() { return impl_->finish(); }
+void Session::reset() { impl_->reset(); }
 CacheStats Session::cache_stats() const { return impl_->cache_stats(); }
 std::size_t Session::cache_bytes() const { return impl_->cache_bytes(); }
 const StageTimes& Session::stage_times() const { return impl_->times(); }

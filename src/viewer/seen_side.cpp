@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "evaluation/svd3.hpp"
+#include "geometry/svd3.hpp"
 
 namespace lingbot_map {
 namespace {

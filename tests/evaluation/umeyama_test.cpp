@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "evaluation/svd3.hpp"
 #include "expect_error.hpp"
+#include "geometry/svd3.hpp"
 #include "small_trajectories.hpp"
 
 namespace lingbot_map {

@@ -53,9 +53,8 @@ TEST_F(RunFailureTest, WrongUsageExitsWithTwo) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
-TEST_F(RunFailureTest, WhatIsNotThereYetExitsWithOne) {
+TEST_F(RunFailureTest, WhatThisBuildLacksExitsWithOne) {
   make_frames(1);
-  expect_refusal(run_program(words("out", {"--mode", "windowed"})), 1, StartsWith("--mode: windowed is not there yet"));
   expect_refusal(run_program(words("out", {"--dtype", "fp16", "--device", "cpu"})), 1, StartsWith("dtype fp16"));
   expect_refusal(run_program(words("out", {"--backend", "flashinfer", "--device", "cpu"})), 1,
                  StartsWith("--backend: found flashinfer"));

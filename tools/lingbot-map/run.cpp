@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <deque>
@@ -24,6 +25,7 @@
 #include "console.hpp"
 #include "default_model.hpp"
 #include "export/json_file.hpp"
+#include "frame_stream.hpp"
 #include "input_frames.hpp"
 #include "interrupt.hpp"
 #include "lingbot_map/device_info.hpp"
@@ -37,6 +39,7 @@
 #include "sky_masks.hpp"
 #include "stage_table.hpp"
 #include "stopwatch.hpp"
+#include "window_report.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -66,9 +69,10 @@ class Run {
   void open_input();
   void load_model();
   void choose_keyframe_interval();
+  void plan_memory();
   [[nodiscard]] PlannedRun planned_run() const;
   void stream();
-  void run_stages(Session& session, RunOutput& output);
+  void run_stages(FrameStream& stream, RunOutput& output);
   void hash_checkpoint();
   void end(RunStatus status, const std::exception_ptr& failure);
   void write_report();
@@ -92,6 +96,7 @@ Run::Run(RunOptions options)
       console_(std::cerr, verbosity_of(options_), isatty(STDERR_FILENO) == 1) {
   report_.options = options_;
   report_.session = settings_.session;
+  report_.windowed = settings_.windowed;
   for (const std::string& note : options_.notes) console_.info(note);
 }
 
@@ -99,6 +104,7 @@ void Run::execute() {
   open_input();
   load_model();
   choose_keyframe_interval();
+  plan_memory();
   if (options_.plan) {
     print(plan_text(plan_, planned_run()));
     return;
@@ -152,28 +158,62 @@ void Run::load_model() {
 }
 
 void Run::choose_keyframe_interval() {
-  report_.session.keyframe_interval =
-      settings_.keyframe_interval.value_or(automatic_keyframe_interval(report_.expected_frames));
-  if (!settings_.keyframe_interval)
+  int& interval = report_.session.keyframe_interval;
+  if (report_.session.flow_threshold > 0) {
+    console_.info(message("keyframes: by flow, above ", report_.session.flow_threshold, " pixels or after ",
+                          report_.session.max_non_keyframe_gap, " frames"));
+  } else if (settings_.keyframe_interval) {
+    interval = *settings_.keyframe_interval;
+  } else if (report_.windowed) {
+    console_.info("keyframe interval: 1, since no window grows beyond what the network was trained with");
+  } else {
+    interval = automatic_keyframe_interval(report_.expected_frames);
     console_.info(message(
-        "keyframe interval: ", report_.session.keyframe_interval,
+        "keyframe interval: ", interval,
         report_.expected_frames ? ", chosen for this number of frames" : ", since the number of frames is not known"));
-  plan_ = Session::plan(*model_, filled_part(report_.session, report_.expected_frames), report_.width, report_.height);
+  }
+  if (!report_.windowed) return;
+  report_.windowed->session = report_.session;
+  const auto [frames, overlap] = WindowedSession::extent(*report_.windowed);
+  const bool by_flow = report_.session.flow_threshold > 0;
+  console_.info(message("windows: ", by_flow ? "at least " : "", frames, " frames each, ", by_flow ? "up to " : "",
+                        overlap, " in common",
+                        overlap == 0 ? ": without an overlap windows are not placed on each other" : ""));
+}
+
+void Run::plan_memory() {
+  const SessionOptions session = planned_run().session;
+  if (report_.windowed) {
+    WindowedOptions windowed = *report_.windowed;
+    windowed.session = session;
+    plan_ = WindowedSession::plan(*model_, windowed, report_.width, report_.height);
+  } else {
+    plan_ = Session::plan(*model_, session, report_.width, report_.height);
+  }
 }
 
 PlannedRun Run::planned_run() const {
-  return {.session = filled_part(report_.session, report_.expected_frames),
-          .width = report_.width,
-          .height = report_.height,
-          .frames = report_.expected_frames,
-          .dtype = report_.dtype,
-          .free_bytes = device_info(report_.device).free_bytes};
+  PlannedRun run{.session = filled_part(report_.session, report_.expected_frames),
+                 .width = report_.width,
+                 .height = report_.height,
+                 .frames = report_.expected_frames,
+                 .dtype = report_.dtype,
+                 .on_cpu = report_.device == Device::cpu(),
+                 .free_bytes = device_info(report_.device).free_bytes};
+  if (report_.windowed) {
+    const auto [frames, overlap] = WindowedSession::extent(*report_.windowed);
+    const int keyframes = std::max(report_.windowed->window_size - run.session.scale_frames, 1);
+    run.session.window = std::min(run.session.window, keyframes);
+    run.most_kept = std::max(report_.windowed->window_size, run.session.scale_frames);
+    run.held_bytes = common_frames_bytes(overlap, run.width, run.height, model_->config().has_point_head);
+  }
+  return run;
 }
 
 void Run::stream() {
-  Session session(*model_, report_.session);
-  report_.attention = session.attention();
-  console_.info(message("attention: ", session.attention_description()));
+  const std::unique_ptr<FrameStream> stream = open_stream(*model_, report_.session, report_.windowed);
+  report_.attention = stream->attention();
+  console_.info(message("attention: ", stream->attention_description()));
   RunOutput output(options_);
   if (sky_) sky_->start();
   write_report();
@@ -188,9 +228,9 @@ void Run::stream() {
   {
     const std::jthread hashing([this] { hash_checkpoint(); });
     try {
-      run_stages(session, output);
+      run_stages(*stream, output);
       if (interrupt_.happened()) status = RunStatus::interrupted;
-      output.finish();
+      output.finish(stream->windows());
     } catch (const std::exception& error) {
       status = RunStatus::failed;
       report_.error = error.what();
@@ -204,10 +244,11 @@ void Run::stream() {
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));
-  if (options_.profile || report_.device == Device::cpu()) report_.stages = session.stage_times();
+  if (options_.profile || report_.device == Device::cpu()) report_.stages = stream->stage_times();
   report_.device_info = device_info(report_.device);
-  report_.cache = session.cache_stats();
-  report_.cache_bytes = session.cache_bytes();
+  report_.windows.assign(stream->windows().begin(), stream->windows().end());
+  report_.cache = stream->cache_stats();
+  report_.cache_bytes = stream->cache_bytes();
   end(status, failure);
 }
 
@@ -219,22 +260,24 @@ void Run::hash_checkpoint() {
   }
 }
 
-void Run::run_stages(Session& session, RunOutput& output) {
+void Run::run_stages(FrameStream& stream, RunOutput& output) {
   Progress progress(console_, report_.expected_frames);
+  WindowReport windows(console_);
   std::deque<TimedFrame> waiting;  // frames that were submitted and have no result yet
   std::int64_t results = 0;
   const auto pair_up = [&](std::vector<FrameResult> computed, std::vector<FrameOutcome>& outcomes) {
+    windows.tell(stream.windows());
     for (FrameResult& result : computed) {
       if (sky_) sky_->begin(result, waiting.front());
       outcomes.push_back({std::move(result), std::move(waiting.front())});
       waiting.pop_front();
       ++results;
     }
-    progress.update(results, session.cache_stats().frame_count);
+    progress.update(results, stream.cache_stats().frame_count);
   };
   const auto collect_all_but = [&](int on_their_way) {
     std::vector<FrameOutcome> outcomes;
-    while (session.in_flight() > on_their_way) pair_up(session.collect(), outcomes);
+    while (stream.in_flight() > on_their_way) pair_up(stream.collect(), outcomes);
     return outcomes;
   };
 
@@ -250,18 +293,20 @@ void Run::run_stages(Session& session, RunOutput& output) {
   stages.transform = [&](TimedFrame frame) {
     const Timed timed(report_.seconds.inference);
     waiting.push_back(std::move(frame));
-    session.submit(waiting.back().source.image);
+    stream.submit(waiting.back().source.image);
     // The device works on this frame while the one before it is taken, written, and the next one read.
     return collect_all_but(1);
   };
   stages.drain = [&] {
     const Timed timed(report_.seconds.inference);
-    return collect_all_but(0);
+    std::vector<FrameOutcome> outcomes;
+    pair_up(stream.drain(), outcomes);
+    return outcomes;
   };
   stages.finish = [&] {
     const Timed timed(report_.seconds.inference);
     std::vector<FrameOutcome> outcomes;
-    pair_up(session.finish(), outcomes);
+    pair_up(stream.finish(), outcomes);
     return outcomes;
   };
   stages.consume = [&](FrameOutcome outcome) {

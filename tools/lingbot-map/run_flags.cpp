@@ -26,10 +26,15 @@ void add_model_flags(Flags& flags, RunOptions& options) {
               "Checkpoint: .pt or .safetensors (the one that comes with the program)", "FILE");
   flags.value("--config", options.config, "Sizes of the network, where the checkpoint does not tell them",
               "FILE.json|official|tiny");
-  flags.value("--mode", options.mode, "Streaming is the only one there is yet", "streaming");
+  flags.value("--mode", options.mode, "One stream (the default), or windows that each begin anew, for long sequences",
+              "streaming|windowed");
   flags.value("--num_scale_frames", options.num_scale_frames, "Frames of the first pass, which stay for ever (8)", "N");
   flags.value("--keyframe_interval", options.keyframe_interval,
               "Every n-th frame is kept; auto: 1 up to 320 frames, else frames / 320", "N|auto");
+  flags.value("--flow_threshold", options.flow_threshold,
+              "Above 0: frames are kept when their pixels moved by more, instead of every n-th", "PIXELS");
+  flags.value("--max_non_keyframe_gap", options.max_non_keyframe_gap,
+              "With --flow_threshold: a frame this long after the last kept one is kept (100)", "N");
   flags.value("--kv_cache_sliding_window", options.kv_cache_sliding_window, "Keyframes kept whole (64)", "N");
   flags.value("--camera_num_iterations", options.camera_num_iterations, "Refinement passes of the pose (4)", "N");
   flags.flag("--no_trajectory_memory", options.no_trajectory_memory,
@@ -43,6 +48,16 @@ void add_model_flags(Flags& flags, RunOptions& options) {
               "auto|fp32|bf16|fp16");
   flags.value("--threads", options.threads, "Of the CPU; 0: one for each processor (0)", "N");
   flags.flag("--no_graphs", options.no_graphs, "Do not record a frame's operations on a GPU to replay them: same bits");
+}
+
+void add_window_flags(Flags& flags, RunOptions& options) {
+  flags.group("Windows (--mode windowed)");
+  flags.value("--window_size", options.window_size, "Frames that a window keeps: scale frames and keyframes (64)", "N");
+  flags.value("--overlap_size", options.overlap_size, "Frames in common with the window before (16)", "N");
+  flags.value("--overlap_keyframes", options.overlap_keyframes, "The same in keyframes; wins", "N");
+  flags.value("--window_alignment", options.window_alignment,
+              "How windows are placed: by one camera and the median of depths (exact, the default) or by all points",
+              "exact|robust");
 }
 
 void add_output_flags(Flags& flags, RunOptions& options) {
@@ -82,10 +97,6 @@ void add_other_public_flags(Flags& flags, RunOptions& options) {
   flags.switch_for("--no-offload_to_cpu", notes, "results leave for the disk frame by frame; the flag changes nothing");
   flags.line_for("--port", 1, notes, "there is no viewer yet, results are files; the value changes nothing");
   flags.line_for("--point_size", 1, notes, "there is no viewer yet, results are files; the value changes nothing");
-
-  auto& missing = options.not_there_yet;
-  for (const char* name : {"--window_size", "--overlap_size", "--overlap_keyframes"})
-    flags.line_for(name, 1, missing, "windowed mode is not there yet; leave the flag out to run in streaming mode");
 }
 
 }  // namespace
@@ -95,6 +106,7 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
   Flags flags(app);
   add_input_flags(flags, options);
   add_model_flags(flags, options);
+  add_window_flags(flags, options);
   add_output_flags(flags, options);
   add_sky_flags(flags, options);
   add_other_public_flags(flags, options);

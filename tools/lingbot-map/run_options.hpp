@@ -9,6 +9,7 @@
 
 #include "lingbot_map/model.hpp"
 #include "lingbot_map/session.hpp"
+#include "lingbot_map/windowed_session.hpp"
 
 namespace lingbot_map::tool {
 
@@ -41,6 +42,8 @@ struct RunOptions {
   int num_scale_frames = 8;
   std::string keyframe_interval = "auto";  ///< or a positive number
   int kv_cache_sliding_window = 64;
+  double flow_threshold = 0;                ///< above 0: frames are kept by flow
+  std::optional<int> max_non_keyframe_gap;  ///< unset: 100
   int camera_num_iterations = 4;
   bool no_trajectory_memory = false;
   std::string backend = "auto";
@@ -55,6 +58,12 @@ struct RunOptions {
   std::string sky_model;     ///< an ONNX file, or kBuiltinSky
   std::string sky_mask_dir;  ///< empty: `sky_masks` in `output`
   std::string sky_mask_visualization_dir;
+
+  // Windows; unset: not given.
+  std::optional<int> window_size;
+  std::optional<int> overlap_size;
+  std::optional<int> overlap_keyframes;
+  std::optional<std::string> window_alignment;
 
   // Output.
   std::string output;
@@ -71,8 +80,6 @@ struct RunOptions {
 
   /// Flags of the public demo that were given and change nothing here: one line each, which says why.
   std::vector<std::string> notes;
-  /// Flags of the public demo that were given and ask for what this program cannot do yet: one line each.
-  std::vector<std::string> not_there_yet;
 };
 
 /// The options in the library's terms.
@@ -80,6 +87,8 @@ struct RunSettings {
   ModelOptions model;
   SessionOptions session;
   std::optional<int> keyframe_interval;  ///< unset: chosen from the number of frames
+  /// Set in windowed mode. Its session is the one above.
+  std::optional<WindowedOptions> windowed;
 };
 
 /// Adds every flag of the command to `app`, under the public names with `_` and with `-`; parsing writes to `options`,

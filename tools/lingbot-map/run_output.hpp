@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 
 #include "export/result_writer.hpp"
 #include "input_frames.hpp"
@@ -24,8 +25,8 @@ class RunOutput {
   explicit RunOutput(const RunOptions& options);
   /// Takes the results in order. Throws Error(output).
   void write(const FrameResult& result, TimedFrame frame);
-  /// Completes the files. Throws Error(output).
-  void finish() { results_.finish(); }
+  /// Completes the files; `windows` are those of windowed mode. Throws Error(output).
+  void finish(std::span<const WindowRecord> windows) { results_.finish(windows); }
 
   [[nodiscard]] const ResultWriter& results() const noexcept { return results_; }
 

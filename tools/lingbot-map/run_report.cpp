@@ -6,6 +6,7 @@
 
 #include "lingbot_map/version.hpp"
 #include "stage_table.hpp"
+#include "window_report.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -32,6 +33,9 @@ std::string utc(std::chrono::system_clock::time_point time) {
 /// Every flag of the command under its name, with the value that took effect.
 Json settings(const RunReport& report) {
   const RunOptions& options = report.options;
+  const auto of_windows = [&report](const auto& value) {
+    return report.windowed ? Json(value(*report.windowed)) : Json(nullptr);
+  };
   return {
       {"image_folder", or_null(options.image_folder)},
       {"video_path", or_null(options.video_path)},
@@ -50,8 +54,14 @@ Json settings(const RunReport& report) {
       {"keyframe_interval", report.session.keyframe_interval},
       {"keyframe_interval_is_automatic", options.keyframe_interval == "auto"},
       {"kv_cache_sliding_window", report.session.window},
+      {"flow_threshold", report.session.flow_threshold},
+      {"max_non_keyframe_gap", report.session.max_non_keyframe_gap},
       {"camera_num_iterations", report.session.camera_iterations},
       {"trajectory_memory", report.session.trajectory_memory},
+      {"window_size", of_windows([](const auto& windowed) { return windowed.window_size; })},
+      {"overlap_size", of_windows([](const auto& windowed) { return windowed.overlap_size; })},
+      {"overlap_keyframes", of_windows([](const auto& windowed) { return or_null(windowed.overlap_keyframes); })},
+      {"window_alignment", of_windows([](const auto& windowed) { return std::string(name_of(windowed.alignment)); })},
       {"backend", std::string(name_of(report.attention))},
       {"device", report.device.to_string()},
       {"dtype", std::string(name_of(report.dtype))},
@@ -146,6 +156,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
         {"non_keyframes", report.counts.non_keyframes},
         {"skipped_bad_frames", report.counts.skipped}}},
       {"frames_per_second", rate},
+      {"windows", report.windowed ? to_json(report.windows) : Json(nullptr)},
       {"seconds", timings(report)},
       {"cache",
        {{"frame_count", report.cache.frame_count},

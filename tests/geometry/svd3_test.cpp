@@ -1,4 +1,4 @@
-#include "evaluation/svd3.hpp"
+#include "geometry/svd3.hpp"
 
 #include <gtest/gtest.h>
 
