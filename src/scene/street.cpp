@@ -102,7 +102,7 @@ class Streets {
     build_.box(house, {0, 0, 0}, {width, height, deep}, wall);
     if (random_.chance(0.4F)) {
       const float ridge = std::min(width, deep) * 0.25F;
-      build_.leaning_box(house, {0, height - ridge * 0.75F, 0}, {width, deep * 0.66F, deep * 0.66F},
+      build_.leaning_box(house, {0, height - ridge * 0.75F, 0}, {width - 0.1F, deep * 0.66F, deep * 0.66F},
                          build_.material(palette::wall(random_)), 0, 0.5F * kQuarter);
     } else {
       build_.box(house, {0, height, 0}, {width + 0.3F, 0.35F, deep + 0.4F}, trim);
