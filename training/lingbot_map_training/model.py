@@ -155,10 +155,8 @@ class Network(nn.Module):
                 parameter.normal_(std=0.02 if "patch_embed" in name else 0.1)
             elif name.endswith("bias"):
                 parameter.zero_()
-            elif parameter.dim() == 2 or "patch_embed.proj" in name:
+            elif parameter.dim() in (2, 4):
                 parameter.normal_(std=parameter[0].numel() ** -0.5)
-            elif parameter.dim() == 4:
-                nn.init.kaiming_normal_(parameter, nonlinearity="relu")
         self.aggregator.patch_embed.mask_token.zero_()
         # The passes add up, so each starts with its share of the field of view (46 and 60 degrees) and of the quaternion.
         last = self.camera_head.pose_branch.fc2

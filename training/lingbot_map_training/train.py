@@ -1,0 +1,322 @@
+"""Trains a network for a number of minutes: one piece of a longer training.
+
+    python -m lingbot_map_training.train --library liblingbot_map_scene.so --minutes 8.5 --span 0:0.33 --output run1
+    torchrun --nproc_per_node 2 -m lingbot_map_training.train --weights run1/weights.safetensors --span 0.33:0.66 ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import random
+import time
+import traceback
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from . import weights
+from .augment import augment
+from .auxiliary import Auxiliary
+from .clips import Clips
+from .evaluate import evaluate, parse_size
+from .export import TYPES
+from .feeder import Feeder, SequenceShape
+from .losses import LossWeights, losses, weighted
+from .model import Network
+from .optimisers import MeanWeights, make_optimisers
+from .pool import FRAME_BYTES_PER_PIXEL, Pool
+from .processes import Gradients, Group
+from .scenes import FIRST_TRAINING_SEED, SceneLibrary, SceneSource
+from .schedule import Schedule, Stage, default_schedule
+from .streaming import StreamPlan, StreamSettings, random_settings
+
+LOG_EVERY = 20
+LONGEST_GRADIENT = 10.0
+AUXILIARY = "auxiliary."
+
+
+@dataclasses.dataclass
+class Settings:
+    model: str = "training/configs/mini.json"
+    weights: str | None = None
+    state: str | None = None
+    output: Path = Path("training-run")
+    minutes: float = 8.5
+    span: tuple[float, float] = (0.0, 1.0)
+    size: tuple[int, int] = (168, 126)
+    sequence_frames: int = 200
+    frames_per_step: int = 960
+    dense_share: float = 0.25
+    lr: float = 2e-3
+    decay: float = 0.01
+    augmentation: float = 1.0
+    workers: int = 15
+    pool_gigabytes: float = 20.0
+    first_sequences: int = 64
+    kinds: tuple[str, ...] = ("room", "corridor", "street", "orbit")
+    device: str = "cuda"
+    fast: bool = True
+    seed: int = 1
+    save_dtype: str = "bf16"
+    mean_horizon: int = 500
+    reserve_seconds: float = 30.0
+    evaluation_scenes: int = 4
+    profile: bool = False
+
+
+class Trainer:
+    """Owns everything of one piece in one process."""
+
+    def __init__(self, settings: Settings, source: SceneSource, schedule: Schedule) -> None:
+        self.started = time.monotonic()
+        self.settings = settings
+        self.source = source
+        self.schedule = schedule
+        width, height = settings.size
+        self.shape = SequenceShape(settings.sequence_frames, height, width)
+        rank = int(os.environ.get("RANK", "0"))
+        # Seeds of a piece and a process meet no other's: a piece starts at its share of a large range.
+        first_seed = FIRST_TRAINING_SEED + int(settings.span[0] * 1000) * 10**9 + rank * 10**8 + settings.seed * 10**13
+        self.feeder = Feeder(source, self.shape, workers=settings.workers, first_seed=first_seed, kinds=settings.kinds)
+
+        self.group = Group(settings.device)
+        self.device = self.group.device
+        torch.manual_seed(settings.seed * 1000 + int(settings.span[0] * 1e6))  # the same network everywhere
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        torch.backends.cudnn.benchmark = True
+        self.config, stored = weights.read_config_or_weights(settings.model, settings.weights)
+        self.network = Network(self.config).to(self.device)
+        self.auxiliary = Auxiliary(self.config.embed_dim, self.config.depth).to(self.device)
+        self.whole = nn.ModuleDict({"network": self.network, "auxiliary": self.auxiliary})
+        if stored is not None:
+            self._load(stored)
+        self.gradients = Gradients(self.whole.parameters())
+        self.optimisers = make_optimisers([self.network, self.auxiliary], settings.lr, settings.decay)
+        self.mean = MeanWeights(self.whole, settings.mean_horizon)
+        self.piece_step = self.step = 0
+        if settings.state and Path(settings.state).is_file():
+            self._load_state(Path(settings.state))
+        self.group.share(self.whole.state_dict().values())
+
+        capacity = int(settings.pool_gigabytes * 1e9 / (FRAME_BYTES_PER_PIXEL * width * height * settings.sequence_frames))
+        self.pool = Pool(self.feeder, max(capacity, 2), self.device)
+        self.rng = random.Random(f"{settings.seed} {settings.span} clips {rank}")
+        self.shared_rng = random.Random(f"{settings.seed} {settings.span} masks")
+        torch.manual_seed(self.rng.randrange(2**31))
+        self.frames_seen = 0
+        self.flex = False
+        self.log_path = settings.output / "log.jsonl"
+        if self.group.leads:
+            settings.output.mkdir(parents=True, exist_ok=True)
+
+    def run(self) -> dict[str, object]:
+        settings = self.settings
+        self.log({"event": "start", "settings": json.loads(json.dumps(dataclasses.asdict(settings), default=str))})
+        if settings.fast and self.device.type == "cuda":
+            self.flex = self._compile()
+        self.pool.fill(settings.first_sequences)
+        self.log({"event": "pool", "sequences": self.pool.filled, "flex": self.flex})
+        train_from, last_log, last_frames, last_rendered = self._elapsed(), self._elapsed(), 0, self.pool.rendered_frames
+        budget = settings.minutes * 60 - settings.reserve_seconds - train_from
+        while True:
+            share = self.group.agree((self._elapsed() - train_from) / budget)
+            if share >= 1:
+                break
+            progress = settings.span[0] + share * (settings.span[1] - settings.span[0])
+            terms, norm = self.train_step(progress)
+            if self.piece_step % LOG_EVERY == 0:
+                now = self._elapsed()
+                entry: dict[str, object] = {"step": self.step, "progress": round(progress, 4), "seconds": round(now, 1)}
+                entry["frames"] = self.schedule.stage(progress, 0).frames
+                entry["frames_per_second"] = round((self.frames_seen - last_frames) * self.group.size / (now - last_log))
+                rendered = (self.pool.rendered_frames - last_rendered) * self.group.size
+                entry["rendered_per_second"] = round(rendered / (now - last_log))
+                entry |= {name: round(float(value), 5) for name, value in terms.items()}
+                entry["norm"] = round(float(norm), 4)
+                last_log, last_frames, last_rendered = now, self.frames_seen, self.pool.rendered_frames
+                self.log(entry)
+        return self._finish()
+
+    def train_step(self, progress: float) -> tuple[dict[str, Tensor], Tensor]:
+        self.pool.refresh()
+        stage = self.schedule.stage(progress, self.piece_step)
+        rate = self.schedule.rate(progress, self.piece_step)
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = group["initial_lr"] * rate
+        clips = self.pool.sample(self.schedule.clip_shape(stage), self.rng)
+        self.gradients.clear()
+        terms = self.backward(clips, stage, progress)
+        norm = self.gradients.finish(self.group, LONGEST_GRADIENT)
+        for optimiser in self.optimisers:
+            optimiser.step()
+        self.mean.update()
+        self.step += 1
+        self.piece_step += 1
+        self.frames_seen += clips.images.shape[0] * clips.frames
+        return terms, norm
+
+    def backward(self, clips: Clips, stage: Stage, progress: float) -> dict[str, Tensor]:
+        frames, device = clips.frames, self.device
+        stream = random_settings(frames, self.shared_rng, stage.interval)
+        plan = StreamPlan.make(frames, stream).to(device)
+        farther = torch.tensor([self.shared_rng.randint(max(0, t - 16), max(0, t - 1)) for t in range(frames)]).to(device)
+        count = clips.images.shape[0] * frames
+        dense = torch.randperm(count, device=device)[: max(1, round(count * self.settings.dense_share))]
+        truth = clips.normalised(stream.scale_frames)
+        images = augment(truth.images, self.settings.augmentation * min(1.0, 0.3 + 2 * progress))
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            prediction = self.network(images, plan, dense_frames=dense, flex=self.flex)
+            terms = losses(prediction, truth, plan, dense, farther)
+            patch = self.config.patch_size
+            auxiliary = self.auxiliary(prediction, truth, plan, self.config.special_tokens, patch)
+        total = weighted(terms, LossWeights()) + self.schedule.auxiliary_weight(progress) * auxiliary
+        total.backward()
+        return {"loss": total.detach()} | {name: value.detach() for name, value in terms.items()} | {
+            "auxiliary": auxiliary.detach()
+        }
+
+    def log(self, entry: dict[str, object]) -> None:
+        if self.group.leads:
+            weights.write_json_line(self.log_path, entry)
+            print(json.dumps(entry), flush=True)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self.started
+
+    def _compile(self) -> bool:
+        """Compiles the trunk's blocks with FlexAttention and tries them at every stage of the piece; on any failure the
+        piece runs without. True if it worked, on all processes."""
+        aggregator = self.network.aggregator
+        blocks = [*aggregator.patch_embed.blocks, *aggregator.frame_blocks, *aggregator.global_blocks]
+        torch._dynamo.config.cache_size_limit = 64
+        for block in blocks:
+            block.compile(dynamic=False)
+        self.flex, works = True, 1.0
+        first, last = self.settings.span
+        stages = {self.schedule.stage(first + (last - first) * share / 8, step) for share in range(9) for step in (0, 2)}
+        try:
+            self.pool.fill(2)
+            for stage in sorted(stages, key=lambda stage: stage.frames):
+                since = self._elapsed()
+                self.backward(self.pool.sample(self.schedule.clip_shape(stage), random.Random(0)), stage, 0.0)
+                torch.cuda.synchronize()
+                self.log({"event": "compiled", "frames": stage.frames, "seconds": round(self._elapsed() - since, 1)})
+        except Exception:
+            self.log({"event": "not compiled", "why": traceback.format_exc()[-1500:]})
+            works = 0.0
+        together = torch.tensor([works], device=self.device)
+        self.group.mean(together)
+        if float(together) == 1:
+            return True
+        for block in blocks:
+            block._compiled_call_impl = None
+        return False
+
+    def _finish(self) -> dict[str, object]:
+        settings = self.settings
+        self.feeder.close()
+        report: dict[str, object] = {}
+        if self.group.leads:
+            if settings.state:
+                self._save_state(Path(settings.state))
+            mean = {name.removeprefix("network."): tensor for name, tensor in self.mean.named().items()}
+            files = weights.save_parts(
+                settings.output / "weights.safetensors", mean, self.config, TYPES[settings.save_dtype]
+            )
+            self.log({"event": "saved", "files": [file.name for file in files], "seconds": round(self._elapsed(), 1)})
+            if settings.evaluation_scenes:
+                report = self._evaluate(mean)
+                self.log({"event": "evaluation", **report, "seconds": round(self._elapsed(), 1)})
+        self.group.close()
+        return report
+
+    def _evaluate(self, tensors: dict[str, Tensor]) -> dict[str, object]:
+        network = Network(self.config).to(self.device)
+        network.load_state_dict({name: tensors[name] for name in network.state_dict()})
+        return evaluate(
+            network,
+            self.source,
+            self.shape,
+            scenes=self.settings.evaluation_scenes,
+            settings=StreamSettings(),
+            device=self.device,
+            threads=self.settings.workers,
+            kinds=self.settings.kinds,
+        )
+
+    def _load(self, stored: dict[str, Tensor]) -> None:
+        """Readouts may be missing: they are learned anew at once."""
+        self.network.load_state_dict({name: stored[name] for name in self.network.state_dict()})
+        readouts = {name.removeprefix(AUXILIARY): t for name, t in stored.items() if name.startswith(AUXILIARY)}
+        if readouts:
+            self.auxiliary.load_state_dict(readouts)
+
+    def _save_state(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        state = {
+            "whole": self.whole.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "mean": self.mean.named(),
+            "mean_steps": self.mean.steps,
+            "step": self.step,
+        }
+        half = path.with_name(path.name + ".part")
+        torch.save(state, half)
+        half.rename(path)
+
+    def _load_state(self, path: Path) -> None:
+        state = torch.load(path, map_location=self.device, weights_only=True)
+        self.whole.load_state_dict(state["whole"])
+        for optimiser, stored in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(stored)
+        self.mean.load(state["mean"], state["mean_steps"])
+        self.step = state["step"]
+
+
+def parse_span(text: str) -> tuple[float, float]:
+    first, last = (float(part) for part in text.split(":"))
+    if not 0 <= first < last <= 1:
+        raise argparse.ArgumentTypeError(f"found {text}, expected FROM:TO with 0 <= FROM < TO <= 1")
+    return first, last
+
+
+def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]:
+    own = Settings()
+    parser = argparse.ArgumentParser(description="One piece of a training", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--library", type=Path, required=True, help="liblingbot_map_scene.so")
+    parser.add_argument("--model", default=own.model, help="configuration to start from nothing with")
+    parser.add_argument("--weights", help="weights to go on from: a file, or the name that its parts have")
+    parser.add_argument("--state", help="file with moments too: read if it is there, written at the end; stays local")
+    parser.add_argument("--output", type=Path, default=own.output)
+    parser.add_argument("--minutes", type=float, default=own.minutes, help="from start to end, evaluation included")
+    parser.add_argument("--span", type=parse_span, default=own.span, help="share of the whole training: FROM:TO")
+    parser.add_argument("--size", type=parse_size, default=own.size, help="WIDTHxHEIGHT")
+    parser.add_argument("--kinds", type=lambda text: tuple(text.split(",")), default=own.kinds)
+    parser.add_argument("--device", default=own.device, choices=("cuda", "cpu"))
+    parser.add_argument("--save_dtype", default=own.save_dtype, choices=TYPES)
+    parser.add_argument("--no_compile", dest="fast", action="store_false", help="plain kernels and dense masks")
+    parser.add_argument("--profile", action="store_true", help="log where the time of a step goes")
+    for name in (
+        "sequence_frames frames_per_step dense_share lr decay augmentation workers pool_gigabytes first_sequences seed "
+        "mean_horizon reserve_seconds evaluation_scenes"
+    ).split():
+        default = getattr(own, name)
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    values = vars(parser.parse_args(arguments))
+    library = values.pop("library")
+    return Settings(**values), library
+
+
+def main() -> None:
+    settings, library = parse_arguments()
+    schedule = default_schedule(settings.frames_per_step, settings.sequence_frames)
+    Trainer(settings, SceneLibrary(library), schedule).run()
+
+
+if __name__ == "__main__":
+    main()
