@@ -1,4 +1,4 @@
-"""What cameras do to pictures: colour, exposure, blur, noise; fixed for a sequence, with a flicker from frame to frame."""
+"""What cameras do to pictures: colour, exposure, blur, noise; fixed for a sequence, with some flicker."""
 
 from __future__ import annotations
 

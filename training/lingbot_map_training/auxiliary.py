@@ -49,8 +49,8 @@ class Auxiliary(nn.Module):
 
 
 def patch_truth(truth: Clips, previous: Tensor, patch: int) -> tuple[Tensor, Tensor, Tensor]:
-    """At the middle pixel of every patch, [B, T, patches, ...]: the way to its place in the frame `previous[t]` in parts
-    of the picture's width and height; whether it is seen there; its depth."""
+    """At the middle pixel of every patch, [B, T, patches, ...]: its way to the frame `previous[t]` in parts of the
+    picture's width and height; whether it is seen there; its depth."""
     height, width = truth.size
     depth = truth.depth[:, :, patch // 2 :: patch, patch // 2 :: patch]
     rays = geometry.rays(truth.fov, height, width, patch, patch // 2)[:, None]

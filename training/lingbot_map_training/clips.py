@@ -54,7 +54,7 @@ class Clips:
 def world_points(
     depth: Tensor, quaternion: Tensor, centre: Tensor, fov: Tensor, size: tuple[int, int], step: int
 ) -> Tensor:
-    """World points [B, T, h, w, 3] of every `step`-th pixel; depth is [B, T, h, w] of these. fov [B, 2] or [B, T, 2]."""
+    """World points [B, T, h, w, 3] of each `step`-th pixel; depth is [B, T, h, w] of these, fov [B, 2] or [B, T, 2]."""
     rays = geometry.rays(fov, *size, step)
     if fov.dim() == 2:
         rays = rays[:, None]

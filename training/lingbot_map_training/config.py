@@ -33,11 +33,13 @@ class ModelConfig:
         object.__setattr__(self, "selected_layers", tuple(self.selected_layers))
         object.__setattr__(self, "dpt_out_channels", tuple(self.dpt_out_channels))
         self._require(self.embed_dim == 64 * self.num_heads, "embed_dim is 64 times num_heads")
-        self._require(2 * self.embed_dim == 128 * self.camera_num_heads, "twice embed_dim is 128 times camera_num_heads")
+        self._require(
+            2 * self.embed_dim == 128 * self.camera_num_heads, "twice embed_dim is 128 times camera_num_heads"
+        )
         self._require(self.image_size % self.patch_size == 0, "image_size is a multiple of patch_size")
         taps = self.selected_layers
         self._require(
-            len(taps) == 4 and list(taps) == sorted(set(taps)) and 0 <= taps[0] and taps[-1] < self.depth,
+            len(taps) == 4 and list(taps) == sorted(set(taps)) and taps[0] >= 0 and taps[-1] < self.depth,
             "selected_layers are four ascending block numbers below depth",
         )
         self._require(self.dpt_features % 8 == 0, "dpt_features is a multiple of 8")

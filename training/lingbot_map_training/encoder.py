@@ -48,7 +48,9 @@ class PatchEmbed(nn.Module):
         patch = self.proj.kernel_size[0]
         rows, columns = images.shape[-2] // patch, images.shape[-1] // patch
         pixels = images.reshape(-1, 3, rows, patch, columns, patch).permute(0, 2, 4, 1, 3, 5)
-        return F.linear(pixels.reshape(-1, rows * columns, 3 * patch * patch), self.proj.weight.flatten(1), self.proj.bias)
+        return F.linear(
+            pixels.reshape(-1, rows * columns, 3 * patch * patch), self.proj.weight.flatten(1), self.proj.bias
+        )
 
 
 class Encoder(nn.Module):

@@ -1,6 +1,6 @@
 """Streaming evaluation on scenes that are never trained on: poses after a Sim(3) alignment, depth after one scale.
 
-    python -m lingbot_map_training.evaluate --weights FILE.safetensors --library liblingbot_map_scene.so
+python -m lingbot_map_training.evaluate --weights FILE.safetensors --library liblingbot_map_scene.so
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from torch import Tensor
 from . import geometry, weights
 from .clips import Clips
 from .feeder import SequenceShape
-from .losses import unit_quaternion
 from .model import Network
 from .scenes import FIRST_TRAINING_SEED, KINDS, SceneLibrary, SceneSource, render_sequence
 from .stream import Stream
@@ -30,8 +29,8 @@ DEPTH_STEP = 3  # pixels between those that depth is judged at
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """ate: root mean square over path length after Sim(3). rotation: mean degrees after it. abs_rel: mean relative error
-    of depth after one scale a sequence (the median ratio)."""
+    """ate: root mean square over path length after Sim(3). rotation: mean degrees after it. abs_rel: mean relative
+    error of depth after one scale a sequence (the median ratio)."""
 
     ate: float
     rotation: float
@@ -93,7 +92,9 @@ def render_clips(source: SceneSource, scenes: list[tuple[str, int]], shape: Sequ
     return Clips(images, torch.from_numpy(depth), truth[..., :3], truth[..., 3:], torch.from_numpy(fov))
 
 
-def stream_clips(network: Network, images: Tensor, settings: StreamSettings, device: torch.device) -> tuple[Tensor, Tensor]:
+def stream_clips(
+    network: Network, images: Tensor, settings: StreamSettings, device: torch.device
+) -> tuple[Tensor, Tensor]:
     """Images [B, T, 3, H, W] on the CPU, frame by frame: poses [B, T, 9] and depth [B, T, h, w] there."""
     stream = Stream(network, settings)
     batch, frames = images.shape[:2]
@@ -139,7 +140,11 @@ def evaluate(
             )
             found.append(errors(poses[i], depths[i], one))
     network.train(was_training)
-    report: dict[str, object] = {"settings": dataclasses.asdict(settings), "frames": shape.frames, "scenes": len(chosen)}
+    report: dict[str, object] = {
+        "settings": dataclasses.asdict(settings),
+        "frames": shape.frames,
+        "scenes": len(chosen),
+    }
     report |= _medians(found)
     for kind in kinds:
         report[kind] = _medians([e for e, (k, _) in zip(found, chosen, strict=True) if k == kind])

@@ -69,7 +69,16 @@ def _run_engine(model: Path, program: Path, images: Tensor) -> dict[str, Tensor]
         for index, image in enumerate(images.numpy()):
             Image.fromarray(image).save(frames / f"{index:06d}.png")
         command = [program, "run", "--model_path", model, "--image_folder", frames, "--output", f"{folder}/out"]
-        command += ["--image_size", images.shape[2], "--device", "cpu", "--dtype", "fp32", "--save_predictions", "--quiet"]
+        command += [
+            "--image_size",
+            images.shape[2],
+            "--device",
+            "cpu",
+            "--dtype",
+            "fp32",
+            "--save_predictions",
+            "--quiet",
+        ]
         command += ["--num_scale_frames", CHECK_SETTINGS.scale_frames]
         command += ["--kv_cache_sliding_window", CHECK_SETTINGS.window]
         command += ["--keyframe_interval", CHECK_SETTINGS.keyframe_interval]

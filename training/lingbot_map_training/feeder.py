@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import math
 import multiprocessing
 import os
+import random
 import signal
 from multiprocessing.shared_memory import SharedMemory
 
@@ -54,7 +55,13 @@ class Feeder:
     threads: its processes are forked."""
 
     def __init__(
-        self, source: SceneSource, shape: SequenceShape, *, workers: int, first_seed: int, kinds: tuple[str, ...] = KINDS
+        self,
+        source: SceneSource,
+        shape: SequenceShape,
+        *,
+        workers: int,
+        first_seed: int,
+        kinds: tuple[str, ...] = KINDS,
     ) -> None:
         self.shape = shape
         size = SequenceSlot.size(shape)
@@ -95,10 +102,8 @@ class Feeder:
         for worker in self._workers:
             worker.join()
         self.slots.clear()
-        try:
+        with contextlib.suppress(BufferError):  # a view is still held somewhere; the memory goes with the process
             self.memory.close()
-        except BufferError:  # a view is still held somewhere; the memory goes with the process
-            pass
         self.memory.unlink()
 
 
@@ -112,7 +117,7 @@ def _work(source: SceneSource, slots: list[SequenceSlot], free, ready, seeds: ra
         done = False
         while not done:
             seed = next(order)
-            kind = kinds[int(math.floor((seed * 0.6180339887498949) % 1.0 * len(kinds)))]
+            kind = kinds[random.Random(seed).randrange(len(kinds))]
             try:
                 _render(source, kind, seed, slot)
                 done, failures = True, 0

@@ -1,4 +1,4 @@
-"""Cameras: camera to world, OpenCV axes, quaternions x y z w, principal point in the middle, whole pixel coordinates."""
+"""Cameras: camera to world, OpenCV axes, quaternions x y z w, principal point in the middle, whole pixels."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def rays(fov: Tensor, height: int, width: int, step: int = 1, start: int = 0) ->
 
 
 def project(points: Tensor, fov: Tensor, height: int, width: int) -> Tensor:
-    """Camera-frame points [..., n, 3] -> pixels (u, v) [..., n, 2]; fov [..., 2]. Points behind the camera go far out."""
+    """Camera-frame points [..., n, 3] -> pixels (u, v) [..., n, 2]; fov [..., 2]. Points behind it go far out."""
     tangent = (fov / 2).tan()
     depth = points[..., 2].clamp(min=1e-3)
     u = points[..., 0] / depth * (width / 2) / tangent[..., 1:] + width / 2

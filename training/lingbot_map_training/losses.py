@@ -85,7 +85,9 @@ def point_term(pose: Tensor, log_depth: Tensor, truth: Clips, dense_frames: Tens
     own_depth = log_depth[:, ::POINT_STEP, ::POINT_STEP].clamp(-6, 6).exp()
     fov = chosen[:, 7:].clamp(0.1, 2.8)
     centre, quaternion = truth.centre[batch, frame], truth.quaternion[batch, frame]
-    found = world_points(own_depth[:, None], unit_quaternion(chosen)[:, None], chosen[:, None, :3], fov, size, POINT_STEP)
+    found = world_points(
+        own_depth[:, None], unit_quaternion(chosen)[:, None], chosen[:, None, :3], fov, size, POINT_STEP
+    )
     true = world_points(true_depth[:, None], quaternion[:, None], centre[:, None], truth.fov[batch], size, POINT_STEP)
     valid = true_depth > 0
     error = (_length(found - true)[:, 0] / (true_depth + 0.3)).clamp(max=5)

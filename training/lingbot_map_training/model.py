@@ -158,7 +158,7 @@ class Network(nn.Module):
             elif parameter.dim() in (2, 4):
                 parameter.normal_(std=parameter[0].numel() ** -0.5)
         self.aggregator.patch_embed.mask_token.zero_()
-        # The passes add up, so each starts with its share of the field of view (46 and 60 degrees) and of the quaternion.
+        # The passes add up, so each starts with its share of the quaternion and the field of view, 46 and 60 degrees.
         last = self.camera_head.pose_branch.fc2
         last.weight.mul_(0.1)
         last.bias.copy_(torch.tensor([0, 0, 0, 0, 0, 0, 1, math.radians(46), math.radians(60)]) / CAMERA_ITERATIONS)

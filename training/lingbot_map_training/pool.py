@@ -52,7 +52,9 @@ class Pool:
         while self.filled < min(sequences, self.capacity):
             self.refresh()
             if time.monotonic() > end:
-                raise TimeoutError(f"found {self.filled} rendered sequences after {timeout:.0f} s, expected {sequences}")
+                raise TimeoutError(
+                    f"found {self.filled} rendered sequences after {timeout:.0f} s, expected {sequences}"
+                )
             time.sleep(0.01)
 
     def refresh(self) -> None:

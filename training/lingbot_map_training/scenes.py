@@ -1,4 +1,4 @@
-"""Generated scenes through the C interface of the engine's renderer. Knows NumPy but not PyTorch: renderers are forked."""
+"""Generated scenes through the C interface of the engine's renderer. Knows no PyTorch: renderers are forked."""
 
 from __future__ import annotations
 

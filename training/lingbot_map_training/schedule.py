@@ -10,7 +10,7 @@ from .pool import ClipShape
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """until: progress at its end. stride: the largest between frames of a clip. interval: the largest between keyframes."""
+    """until: progress at its end. stride: the most between frames of a clip. interval: the most between keyframes."""
 
     until: float
     frames: int
@@ -47,7 +47,7 @@ class Schedule:
 
 
 def default_schedule(frames_per_step: int, sequence_frames: int) -> Schedule:
-    """Clips grow from two-view geometry to whole sequences, in which the window is full and special tokens are memory."""
+    """Clips grow from two-view geometry to whole sequences, where the window is full and special tokens are memory."""
     lengths = [min(length, sequence_frames) for length in (8, 24, 64, 192)]
     bounds = (0.25, 0.5, 0.75, 1.0)
     strides = (5, 3, 2, 1)

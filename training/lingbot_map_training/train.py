@@ -1,18 +1,20 @@
 """Trains a network for a number of minutes: one piece of a longer training.
 
-    python -m lingbot_map_training.train --library liblingbot_map_scene.so --minutes 8.5 --span 0:0.33 --output run1
-    torchrun --nproc_per_node 2 -m lingbot_map_training.train --weights run1/weights.safetensors --span 0.33:0.66 ...
+python -m lingbot_map_training.train --library liblingbot_map_scene.so --minutes 8.5 --span 0:0.33 --output run1
+torchrun --nproc_per_node 2 -m lingbot_map_training.train --weights run1/weights.safetensors --span 0.33:0.66 ...
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
 import random
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -34,7 +36,8 @@ from .scenes import FIRST_TRAINING_SEED, SceneLibrary, SceneSource
 from .schedule import Schedule, Stage, default_schedule
 from .streaming import StreamPlan, StreamSettings, random_settings
 
-LOG_EVERY = 20
+LOG_SECONDS = 4.0
+PROFILED_STEP = 40
 LONGEST_GRADIENT = 10.0
 AUXILIARY = "auxiliary."
 
@@ -102,7 +105,9 @@ class Trainer:
             self._load_state(Path(settings.state))
         self.group.share(self.whole.state_dict().values())
 
-        capacity = int(settings.pool_gigabytes * 1e9 / (FRAME_BYTES_PER_PIXEL * width * height * settings.sequence_frames))
+        capacity = int(
+            settings.pool_gigabytes * 1e9 / (FRAME_BYTES_PER_PIXEL * width * height * settings.sequence_frames)
+        )
         self.pool = Pool(self.feeder, max(capacity, 2), self.device)
         self.rng = random.Random(f"{settings.seed} {settings.span} clips {rank}")
         self.shared_rng = random.Random(f"{settings.seed} {settings.span} masks")
@@ -120,26 +125,35 @@ class Trainer:
             self.flex = self._compile()
         self.pool.fill(settings.first_sequences)
         self.log({"event": "pool", "sequences": self.pool.filled, "flex": self.flex})
-        train_from, last_log, last_frames, last_rendered = self._elapsed(), self._elapsed(), 0, self.pool.rendered_frames
+        train_from = self.elapsed()
         budget = settings.minutes * 60 - settings.reserve_seconds - train_from
+        progress_log = ProgressLog(self, train_from)
         while True:
-            share = self.group.agree((self._elapsed() - train_from) / budget)
+            share = self.group.agree((self.elapsed() - train_from) / budget)
             if share >= 1:
                 break
             progress = settings.span[0] + share * (settings.span[1] - settings.span[0])
-            terms, norm = self.train_step(progress)
-            if self.piece_step % LOG_EVERY == 0:
-                now = self._elapsed()
-                entry: dict[str, object] = {"step": self.step, "progress": round(progress, 4), "seconds": round(now, 1)}
-                entry["frames"] = self.schedule.stage(progress, 0).frames
-                entry["frames_per_second"] = round((self.frames_seen - last_frames) * self.group.size / (now - last_log))
-                rendered = (self.pool.rendered_frames - last_rendered) * self.group.size
-                entry["rendered_per_second"] = round(rendered / (now - last_log))
-                entry |= {name: round(float(value), 5) for name, value in terms.items()}
-                entry["norm"] = round(float(norm), 4)
-                last_log, last_frames, last_rendered = now, self.frames_seen, self.pool.rendered_frames
-                self.log(entry)
+            with self._profiled():
+                terms, norm = self.train_step(progress)
+            progress_log.write(progress, terms | {"norm": norm})
         return self._finish()
+
+    @contextlib.contextmanager
+    def _profiled(self) -> Iterator[None]:
+        """With --profile and on the leader, where the time of one step went goes to profile.txt."""
+        if not (self.settings.profile and self.group.leads and self.piece_step == PROFILED_STEP):
+            yield
+            return
+        with torch.profiler.profile() as profiler:
+            yield
+            self._synchronise()
+        key = "self_cuda_time_total" if self.device.type == "cuda" else "self_cpu_time_total"
+        table = profiler.key_averages().table(sort_by=key, row_limit=60, max_name_column_width=90)
+        (self.settings.output / "profile.txt").write_text(table)
+
+    def _synchronise(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
 
     def train_step(self, progress: float) -> tuple[dict[str, Tensor], Tensor]:
         self.pool.refresh()
@@ -164,7 +178,9 @@ class Trainer:
         frames, device = clips.frames, self.device
         stream = random_settings(frames, self.shared_rng, stage.interval)
         plan = StreamPlan.make(frames, stream).to(device)
-        farther = torch.tensor([self.shared_rng.randint(max(0, t - 16), max(0, t - 1)) for t in range(frames)]).to(device)
+        farther = torch.tensor([self.shared_rng.randint(max(0, t - 16), max(0, t - 1)) for t in range(frames)]).to(
+            device
+        )
         count = clips.images.shape[0] * frames
         dense = torch.randperm(count, device=device)[: max(1, round(count * self.settings.dense_share))]
         truth = clips.normalised(stream.scale_frames)
@@ -176,16 +192,19 @@ class Trainer:
             auxiliary = self.auxiliary(prediction, truth, plan, self.config.special_tokens, patch)
         total = weighted(terms, LossWeights()) + self.schedule.auxiliary_weight(progress) * auxiliary
         total.backward()
-        return {"loss": total.detach()} | {name: value.detach() for name, value in terms.items()} | {
-            "auxiliary": auxiliary.detach()
-        }
+        return (
+            {"loss": total.detach()}
+            | {name: value.detach() for name, value in terms.items()}
+            | {"auxiliary": auxiliary.detach()}
+        )
 
     def log(self, entry: dict[str, object]) -> None:
         if self.group.leads:
             weights.write_json_line(self.log_path, entry)
             print(json.dumps(entry), flush=True)
 
-    def _elapsed(self) -> float:
+    def elapsed(self) -> float:
+        """Seconds."""
         return time.monotonic() - self.started
 
     def _compile(self) -> bool:
@@ -198,14 +217,16 @@ class Trainer:
             block.compile(dynamic=False)
         self.flex, works = True, 1.0
         first, last = self.settings.span
-        stages = {self.schedule.stage(first + (last - first) * share / 8, step) for share in range(9) for step in (0, 2)}
+        stages = {
+            self.schedule.stage(first + (last - first) * share / 8, step) for share in range(9) for step in (0, 2)
+        }
         try:
             self.pool.fill(2)
             for stage in sorted(stages, key=lambda stage: stage.frames):
-                since = self._elapsed()
+                since = self.elapsed()
                 self.backward(self.pool.sample(self.schedule.clip_shape(stage), random.Random(0)), stage, 0.0)
-                torch.cuda.synchronize()
-                self.log({"event": "compiled", "frames": stage.frames, "seconds": round(self._elapsed() - since, 1)})
+                self._synchronise()
+                self.log({"event": "compiled", "frames": stage.frames, "seconds": round(self.elapsed() - since, 1)})
         except Exception:
             self.log({"event": "not compiled", "why": traceback.format_exc()[-1500:]})
             works = 0.0
@@ -220,6 +241,7 @@ class Trainer:
     def _finish(self) -> dict[str, object]:
         settings = self.settings
         self.feeder.close()
+        self.group.close()
         report: dict[str, object] = {}
         if self.group.leads:
             if settings.state:
@@ -228,11 +250,10 @@ class Trainer:
             files = weights.save_parts(
                 settings.output / "weights.safetensors", mean, self.config, TYPES[settings.save_dtype]
             )
-            self.log({"event": "saved", "files": [file.name for file in files], "seconds": round(self._elapsed(), 1)})
+            self.log({"event": "saved", "files": [file.name for file in files], "seconds": round(self.elapsed(), 1)})
             if settings.evaluation_scenes:
                 report = self._evaluate(mean)
-                self.log({"event": "evaluation", **report, "seconds": round(self._elapsed(), 1)})
-        self.group.close()
+                self.log({"event": "evaluation", **report, "seconds": round(self.elapsed(), 1)})
         return report
 
     def _evaluate(self, tensors: dict[str, Tensor]) -> dict[str, object]:
@@ -278,6 +299,34 @@ class Trainer:
         self.step = state["step"]
 
 
+class ProgressLog:
+    """A line every few seconds: rates since the last line, and the terms of the newest step."""
+
+    def __init__(self, trainer: Trainer, since: float) -> None:
+        self.trainer = trainer
+        self.time = since
+        self.seen = trainer.frames_seen
+        self.rendered = trainer.pool.rendered_frames
+
+    def write(self, progress: float, terms: dict[str, Tensor]) -> None:
+        trainer = self.trainer
+        # The clock here runs ahead of the GPU by the steps that are queued: few, since clips wait for memory.
+        now = trainer.elapsed()
+        passed = now - self.time
+        if passed < LOG_SECONDS:
+            return
+        numbers = {name: round(float(value), 5) for name, value in terms.items()}
+        entry: dict[str, object] = {"step": trainer.step, "progress": round(progress, 4), "seconds": round(now, 1)}
+        entry["frames"] = trainer.schedule.stage(progress, 0).frames
+        size = trainer.group.size
+        entry["frames_per_second"] = round((trainer.frames_seen - self.seen) * size / passed)
+        entry["rendered_per_second"] = round((trainer.pool.rendered_frames - self.rendered) * size / passed)
+        if trainer.device.type == "cuda":
+            entry["gigabytes"] = round(torch.cuda.max_memory_allocated() / 1e9, 1)
+        trainer.log(entry | numbers)
+        self.time, self.seen, self.rendered = now, trainer.frames_seen, trainer.pool.rendered_frames
+
+
 def parse_span(text: str) -> tuple[float, float]:
     first, last = (float(part) for part in text.split(":"))
     if not 0 <= first < last <= 1:
@@ -287,7 +336,9 @@ def parse_span(text: str) -> tuple[float, float]:
 
 def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]:
     own = Settings()
-    parser = argparse.ArgumentParser(description="One piece of a training", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description="One piece of a training", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
     parser.add_argument("--library", type=Path, required=True, help="liblingbot_map_scene.so")
     parser.add_argument("--model", default=own.model, help="configuration to start from nothing with")
     parser.add_argument("--weights", help="weights to go on from: a file, or the name that its parts have")
@@ -301,10 +352,21 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]
     parser.add_argument("--save_dtype", default=own.save_dtype, choices=TYPES)
     parser.add_argument("--no_compile", dest="fast", action="store_false", help="plain kernels and dense masks")
     parser.add_argument("--profile", action="store_true", help="log where the time of a step goes")
-    for name in (
-        "sequence_frames frames_per_step dense_share lr decay augmentation workers pool_gigabytes first_sequences seed "
-        "mean_horizon reserve_seconds evaluation_scenes"
-    ).split():
+    for name in [
+        "sequence_frames",
+        "frames_per_step",
+        "dense_share",
+        "lr",
+        "decay",
+        "augmentation",
+        "workers",
+        "pool_gigabytes",
+        "first_sequences",
+        "seed",
+        "mean_horizon",
+        "reserve_seconds",
+        "evaluation_scenes",
+    ]:
         default = getattr(own, name)
         parser.add_argument(f"--{name}", type=type(default), default=default)
     values = vars(parser.parse_args(arguments))

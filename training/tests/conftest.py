@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+torch.set_num_threads(1)  # small products; more threads wait for each other
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "training"))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from box_scene import BoxScenes, rotation_from_quaternion
+
 from lingbot_map_training import geometry
 from lingbot_map_training.auxiliary import patch_truth
 from lingbot_map_training.clips import Clips, world_points

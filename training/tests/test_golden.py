@@ -7,11 +7,12 @@ import dataclasses
 import pytest
 import torch
 from conftest import ROOT, fill_synthetic, relative_error
+from safetensors import safe_open
+
 from lingbot_map_training.config import ModelConfig
 from lingbot_map_training.model import Network, Prediction
 from lingbot_map_training.stream import Stream
 from lingbot_map_training.streaming import StreamPlan, StreamSettings
-from safetensors import safe_open
 
 CASES = {  # frames, settings, iterations, options of the configuration, images
     "kf1": (14, StreamSettings(3, 4, 1), 4, {}, "images"),

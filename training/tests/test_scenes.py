@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import ROOT
+
 from lingbot_map_training.auxiliary import patch_truth
 from lingbot_map_training.evaluate import render_clips
 from lingbot_map_training.feeder import SequenceShape

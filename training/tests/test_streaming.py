@@ -7,11 +7,20 @@ import random
 import pytest
 import torch
 from conftest import fill_synthetic, relative_error
+
 from lingbot_map_training.attention import ClipMask, attend, block_mask
 from lingbot_map_training.config import ModelConfig
 from lingbot_map_training.model import Network
 from lingbot_map_training.stream import Stream
-from lingbot_map_training.streaming import HIDDEN, SPECIAL, WHOLE, StreamPlan, StreamSettings, random_settings, token_mask
+from lingbot_map_training.streaming import (
+    HIDDEN,
+    SPECIAL,
+    WHOLE,
+    StreamPlan,
+    StreamSettings,
+    random_settings,
+    token_mask,
+)
 
 
 def test_roles_of_the_specification() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 from box_scene import BoxScenes
 from conftest import ROOT, fill_synthetic
+
 from lingbot_map_training import weights
 from lingbot_map_training.config import ModelConfig
 from lingbot_map_training.export import TOLERANCE, check_images, difference_from_engine, export
@@ -47,9 +48,9 @@ def test_the_loss_falls(tmp_path: Path) -> None:
     learner = trainer(tmp_path, augmentation=0.0)
     learner.pool.fill(2)
     learner.feeder.ready = lambda: None  # two sequences, again and again
-    totals = [float(learner.train_step(0.0)[0]["loss"]) for _ in range(24)]
+    totals = [float(learner.train_step(0.0)[0]["loss"]) for _ in range(16)]
     learner.feeder.close()
-    assert sum(totals[-4:]) < 0.7 * sum(totals[2:6])
+    assert sum(totals[-3:]) < 0.75 * sum(totals[:3])
 
 
 def test_a_piece_leaves_weights_and_the_next_goes_on(tmp_path: Path) -> None:
@@ -192,7 +193,9 @@ def test_mean_weights() -> None:
     assert abs(float(mean.named()["weight"]) - 3) < 1e-3
 
 
-@pytest.mark.parametrize("arguments, message", [(["--span", "0.5:0.2"], "expected FROM:TO"), (["--size", "100x84"], "14")])
+@pytest.mark.parametrize(
+    "arguments, message", [(["--span", "0.5:0.2"], "expected FROM:TO"), (["--size", "100x84"], "14")]
+)
 def test_bad_arguments(arguments: list[str], message: str, capsys) -> None:
     with pytest.raises(SystemExit):
         parse_arguments(["--library", "x", *arguments])
