@@ -105,7 +105,9 @@ class DptHead(nn.Module):
         x = _resize(scratch.output_conv1(x), (height, width))
         x = x + position_code(x.shape[1], height, width, aspect, x.device).to(x.dtype)
         first, relu, last = scratch.output_conv2
-        return last(relu(first(x)))
+        x = relu(first(x))
+        with torch.autocast(x.device.type, enabled=False):  # steps of bfloat16 would show in depth
+            return last(x.float())
 
     def _level(self, index: int, tap: Tensor, height: int, width: int) -> Tensor:
         rows, columns = height // self.patch_size, width // self.patch_size

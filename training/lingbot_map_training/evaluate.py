@@ -29,11 +29,14 @@ DEPTH_STEP = 3  # pixels between those that depth is judged at
 
 @dataclasses.dataclass(frozen=True)
 class Errors:
-    """ate: root mean square over path length after Sim(3). rotation: mean degrees after it. abs_rel: mean relative
-    error of depth after one scale a sequence (the median ratio)."""
+    """ate: root mean square over path length after Sim(3). rotation: mean degrees after the same alignment, as the
+    field has it. Where a path is nearly straight, that leaves the turn about it open; so orientation says the same after the
+    best rotation for orientations themselves. abs_rel: mean relative error of depth after one scale a sequence (the
+    median ratio)."""
 
     ate: float
     rotation: float
+    orientation: float
     abs_rel: float
 
 
@@ -58,16 +61,29 @@ def errors(pose: Tensor, depth: Tensor, truth: Clips) -> Errors:
     path = (true[1:] - true[:-1]).norm(dim=1).sum().clamp(min=1e-9)
     matrix = geometry.matrix_from_quaternion(pose[:, 3:7].double().cpu())
     true_matrix = geometry.matrix_from_quaternion(truth.quaternion[0].double().cpu())
-    trace = torch.einsum("ij,tjk,tik->t", rotation, matrix, true_matrix)
-    angle = ((trace - 1) / 2).clamp(-1, 1).acos().rad2deg().mean()
+    turns = _mean_angle(rotation, matrix, true_matrix), _mean_angle(_between(matrix, true_matrix), matrix, true_matrix)
+    ate = float(distance / path)
 
     true_depth = truth.depth[0, :, ::DEPTH_STEP, ::DEPTH_STEP]
     valid = true_depth > 0
     if not valid.any():
-        return Errors(float(distance / path), float(angle), float("nan"))
+        return Errors(ate, *turns, float("nan"))
     ratio = (true_depth[valid] / depth[valid]).median()
     abs_rel = ((depth[valid] * ratio - true_depth[valid]).abs() / true_depth[valid]).mean()
-    return Errors(float(distance / path), float(angle), float(abs_rel))
+    return Errors(ate, *turns, float(abs_rel))
+
+
+def _between(found: Tensor, true: Tensor) -> Tensor:
+    """The rotation that takes orientations [T, 3, 3] to the true ones with least squares."""
+    u, _, vt = torch.linalg.svd(torch.einsum("tij,tkj->ik", true, found))
+    sign = torch.tensor([1.0, 1.0, float(torch.linalg.det(u) * torch.linalg.det(vt))], dtype=found.dtype)
+    return u @ torch.diag(sign) @ vt
+
+
+def _mean_angle(rotation: Tensor, found: Tensor, true: Tensor) -> float:
+    """Degrees."""
+    trace = torch.einsum("ij,tjk,tik->t", rotation, found, true)
+    return float(((trace - 1) / 2).clamp(-1, 1).acos().rad2deg().mean())
 
 
 def render_clips(source: SceneSource, scenes: list[tuple[str, int]], shape: SequenceShape, threads: int) -> Clips:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .scenes import KINDS, SceneError, SceneSource, render_sequence
 
+SLOTS_PER_WORKER = 4  # what is rendered while the network is being compiled
 MOST_FAILURES = 20  # scenes refused one after the other
 
 
@@ -65,7 +66,7 @@ class Feeder:
     ) -> None:
         self.shape = shape
         size = SequenceSlot.size(shape)
-        count = 2 * workers
+        count = SLOTS_PER_WORKER * workers
         self.memory = SharedMemory(create=True, size=size * count)
         self.slots = [SequenceSlot(self.memory.buf[i * size : (i + 1) * size], shape) for i in range(count)]
         context = multiprocessing.get_context("fork")

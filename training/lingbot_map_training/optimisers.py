@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+ADAM_SHARE = 0.5  # AdamW's learning rate over Muon's
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 
 
@@ -80,14 +81,14 @@ def make_optimisers(modules: Iterable[nn.Module], lr: float, decay: float) -> li
     fused = bool(plain) and plain[0].is_cuda
     adam = torch.optim.AdamW(
         [{"params": others, "weight_decay": decay}, {"params": plain, "weight_decay": 0.0}],
-        lr=lr,
+        lr=ADAM_SHARE * lr,
         betas=(0.9, 0.98),
         fused=fused,
     )
     optimisers = [Muon(matrices, lr, decay=decay), adam]
     for optimiser in optimisers:
         for group in optimiser.param_groups:
-            group["initial_lr"] = lr
+            group["initial_lr"] = group["lr"]
     return optimisers
 
 

@@ -122,7 +122,7 @@ class Trainer:
         settings = self.settings
         self.log({"event": "start", "settings": json.loads(json.dumps(dataclasses.asdict(settings), default=str))})
         if settings.fast and self.device.type == "cuda":
-            self.flex = self._compile()
+            self._prepare()
         self.pool.fill(settings.first_sequences)
         self.log({"event": "pool", "sequences": self.pool.filled, "flex": self.flex})
         train_from = self.elapsed()
@@ -147,7 +147,7 @@ class Trainer:
         with torch.profiler.profile() as profiler:
             yield
             self._synchronise()
-        key = "self_cuda_time_total" if self.device.type == "cuda" else "self_cpu_time_total"
+        key = "self_device_time_total" if self.device.type == "cuda" else "self_cpu_time_total"
         table = profiler.key_averages().table(sort_by=key, row_limit=60, max_name_column_width=90)
         (self.settings.output / "profile.txt").write_text(table)
 
@@ -207,19 +207,27 @@ class Trainer:
         """Seconds."""
         return time.monotonic() - self.started
 
-    def _compile(self) -> bool:
-        """Compiles the trunk's blocks with FlexAttention and tries them at every stage of the piece; on any failure the
-        piece runs without. True if it worked, on all processes."""
+    def _prepare(self) -> None:
+        """Takes the fastest way through the trunk that works on all processes: its blocks compiled, with FlexAttention
+        or else with dense masks, or as they are. Every way is tried at all stages of the piece."""
         aggregator = self.network.aggregator
         blocks = [*aggregator.patch_embed.blocks, *aggregator.frame_blocks, *aggregator.global_blocks]
         torch._dynamo.config.cache_size_limit = 64
+        for self.flex in (True, False):
+            for block in blocks:
+                block.compile(dynamic=False)
+            if self._works():
+                return
+            torch._dynamo.reset()
         for block in blocks:
-            block.compile(dynamic=False)
-        self.flex, works = True, 1.0
+            block._compiled_call_impl = None
+
+    def _works(self) -> bool:
         first, last = self.settings.span
         stages = {
             self.schedule.stage(first + (last - first) * share / 8, step) for share in range(9) for step in (0, 2)
         }
+        works = 1.0
         try:
             self.pool.fill(2)
             for stage in sorted(stages, key=lambda stage: stage.frames):
@@ -228,15 +236,11 @@ class Trainer:
                 self._synchronise()
                 self.log({"event": "compiled", "frames": stage.frames, "seconds": round(self.elapsed() - since, 1)})
         except Exception:
-            self.log({"event": "not compiled", "why": traceback.format_exc()[-1500:]})
+            self.log({"event": "not compiled", "flex": self.flex, "why": traceback.format_exc()[-1500:]})
             works = 0.0
         together = torch.tensor([works], device=self.device)
         self.group.mean(together)
-        if float(together) == 1:
-            return True
-        for block in blocks:
-            block._compiled_call_impl = None
-        return False
+        return float(together) == 1
 
     def _finish(self) -> dict[str, object]:
         settings = self.settings

@@ -140,9 +140,9 @@ def test_errors_are_free_of_frame_and_unit(truth: Clips) -> None:
     pose = torch.cat([moved.centre, moved.quaternion * 1.7, moved.fov[:, None].expand(-1, 12, -1)], dim=-1)[0]
     depth = moved.depth[0, :, ::3, ::3]
     found = errors(pose, depth, one)
-    assert found.ate < 1e-5 and found.rotation < 0.05 and found.abs_rel < 1e-5
+    assert found.ate < 1e-5 and found.rotation < 0.05 and found.orientation < 0.05 and found.abs_rel < 1e-5
     worse = errors(pose + torch.tensor([0, 0, 0, 0.1, 0, 0, 0, 0, 0]), depth * 1.3 + 0.1, one)
-    assert worse.rotation > 2 and 0.002 < worse.abs_rel < 0.2
+    assert worse.rotation > 2 and 0.01 < worse.orientation < worse.rotation and 0.002 < worse.abs_rel < 0.2
 
 
 def test_alignment_finds_a_similarity() -> None:
