@@ -30,9 +30,9 @@ DEPTH_STEP = 3  # pixels between those that depth is judged at
 @dataclasses.dataclass(frozen=True)
 class Errors:
     """ate: root mean square over path length after Sim(3). rotation: mean degrees after the same alignment, as the
-    field has it. Where a path is nearly straight, that leaves the turn about it open; so orientation says the same after the
-    best rotation for orientations themselves. abs_rel: mean relative error of depth after one scale a sequence (the
-    median ratio)."""
+    field has it. Where a path is nearly straight, that leaves the turn about it open; so orientation says the same
+    after the best rotation for orientations themselves. abs_rel: mean relative error of depth after one scale a
+    sequence (the median ratio)."""
 
     ate: float
     rotation: float
