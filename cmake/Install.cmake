@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 get_property(engine_rooms GLOBAL PROPERTY LINGBOT_MAP_ROOMS)
-list(REMOVE_ITEM engine_rooms media export)
+list(REMOVE_ITEM engine_rooms media scene export)
 
 add_library(lingbot_map STATIC)
 add_library(lingbot_map::lingbot_map ALIAS lingbot_map)

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   lingbot_map::tool::add_info(app);
   lingbot_map::tool::add_convert(app);
   lingbot_map::tool::add_synth(app);
+  lingbot_map::tool::add_scene(app);
   lingbot_map::tool::add_bench(app);
   try {
     app.parse(argc, argv);  // an unknown word is told before a missing command
