@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -27,7 +29,7 @@ def augment(images: Tensor, strength: float, generator: torch.Generator | None =
     x = x.clamp(min=1e-4) ** gamma
     gains = (0.15 * strength * (torch.rand(batch, 1, 3, 1, 1, device=x.device, generator=generator) * 2 - 1)).exp()
     x = x * gains * (0.3 * sequence(1, 0.25)).exp()
-    gray = (x * x.new_tensor(LUMA).view(3, 1, 1)).sum(dim=2, keepdim=True)
+    gray = sum(share * x[:, :, i : i + 1] for i, share in enumerate(LUMA))
     saturation = (1 + 0.5 * sequence(1, 0)) * (uniform(batch, 1) > -1 + 0.2 * strength)
     x = gray + (x - gray) * saturation
     x = 0.5 + (x - 0.5) * (0.25 * sequence(1, 0.1)).exp()
@@ -36,9 +38,14 @@ def augment(images: Tensor, strength: float, generator: torch.Generator | None =
     return (x + deviation * noise).clamp(0, 1)
 
 
+@functools.lru_cache
+def _binomial(device: torch.device) -> Tensor:
+    return torch.tensor([1.0, 4, 6, 4, 1], device=device) / 16
+
+
 def _blur(images: Tensor, share: Tensor) -> Tensor:
     """A mixture of the picture and its 5x5 binomial blur; share [B, T, 1, 1, 1] in 0..1."""
-    row = images.new_tensor([1, 4, 6, 4, 1]) / 16
+    row = _binomial(images.device)
     flat = images.flatten(0, 1).flatten(0, 1)[:, None]
     blurred = F.pad(flat, (2, 2, 2, 2), mode="replicate")
     blurred = F.conv2d(F.conv2d(blurred, row.view(1, 1, 1, 5)), row.view(1, 1, 5, 1))

@@ -59,7 +59,7 @@ def patch_truth(truth: Clips, previous: Tensor, patch: int) -> tuple[Tensor, Ten
     moved = torch.einsum("btij,btnj->btni", geometry.matrix_from_quaternion(turn), points) + step[:, :, None]
     pixel = geometry.project(moved, truth.fov[:, None], height, width)
     own = geometry.project(rays.flatten(2, 3), truth.fov[:, None], height, width)
-    flow = (pixel - own) / pixel.new_tensor([width, height])
+    flow = torch.stack([(pixel - own)[..., 0] / width, (pixel - own)[..., 1] / height], dim=-1)
 
     depth = depth.flatten(2)
     column, row = pixel.round().long().unbind(-1)

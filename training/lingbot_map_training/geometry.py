@@ -39,7 +39,7 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
 
 
 def conjugate(q: Tensor) -> Tensor:
-    return q * q.new_tensor([-1, -1, -1, 1])
+    return torch.cat([-q[..., :3], q[..., 3:]], dim=-1)
 
 
 def rotate(q: Tensor, v: Tensor) -> Tensor:

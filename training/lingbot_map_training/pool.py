@@ -11,6 +11,7 @@ from torch import Tensor
 
 from .clips import Clips
 from .feeder import Feeder, SequenceSlot
+from .transfer import send
 
 FRAME_BYTES_PER_PIXEL = 5  # three of colour, two of depth
 
@@ -74,8 +75,9 @@ class Pool:
         place = self.received % self.capacity
         self.received += 1
         poses = torch.from_numpy(slot.poses - [*slot.poses[0, :3], 0, 0, 0, 0]).float()
-        self.centre[place], self.quaternion[place] = poses[:, :3].to(self.device), poses[:, 3:].to(self.device)
-        self.fov[place] = torch.from_numpy(slot.fov.copy()).to(self.device)
+        poses = send(poses, self.device)
+        self.centre[place], self.quaternion[place] = poses[:, :3], poses[:, 3:]
+        self.fov[place] = send(torch.from_numpy(slot.fov.copy()), self.device)
         self.depth[place].copy_(torch.from_numpy(slot.depth), non_blocking=True)
         self.rgb[place].copy_(torch.from_numpy(slot.rgb), non_blocking=True)
 
@@ -90,8 +92,7 @@ class Pool:
             chosen = [start + stride * i for i in range(shape.frames)]
             frames.append(chosen[::-1] if rng.random() < 0.5 else chosen)
             sequences.append(rng.randrange(self.filled))
-        sequence = torch.tensor(sequences, device=self.device)
-        return self.take(sequence, torch.tensor(frames, device=self.device))
+        return self.take(send(torch.tensor(sequences), self.device), send(torch.tensor(frames), self.device))
 
     def take(self, sequence: Tensor, frames: Tensor) -> Clips:
         """sequence [B], frames [B, T]"""

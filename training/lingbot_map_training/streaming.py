@@ -13,6 +13,8 @@ import random
 import torch
 from torch import Tensor
 
+from .transfer import send
+
 HIDDEN, SPECIAL, WHOLE = 0, 1, 2
 
 
@@ -50,8 +52,8 @@ class StreamPlan:
     def frames(self) -> int:
         return self.visible.shape[0]
 
-    def to(self, device: torch.device | str) -> StreamPlan:
-        return StreamPlan(*(getattr(self, field.name).to(device) for field in dataclasses.fields(self)))
+    def to(self, device: torch.device) -> StreamPlan:
+        return StreamPlan(*(send(getattr(self, field.name), device) for field in dataclasses.fields(self)))
 
     @staticmethod
     def make(frames: int, settings: StreamSettings) -> StreamPlan:

@@ -35,6 +35,7 @@ from .processes import Gradients, Group
 from .scenes import FIRST_TRAINING_SEED, SceneLibrary, SceneSource
 from .schedule import Schedule, Stage, default_schedule
 from .streaming import StreamPlan, StreamSettings, random_settings
+from .transfer import send
 
 LOG_SECONDS = 4.0
 PROFILED_STEP = 40
@@ -178,9 +179,8 @@ class Trainer:
         frames, device = clips.frames, self.device
         stream = random_settings(frames, self.shared_rng, stage.interval)
         plan = StreamPlan.make(frames, stream).to(device)
-        farther = torch.tensor([self.shared_rng.randint(max(0, t - 16), max(0, t - 1)) for t in range(frames)]).to(
-            device
-        )
+        farther = [self.shared_rng.randint(max(0, t - 16), max(0, t - 1)) for t in range(frames)]
+        farther = send(torch.tensor(farther), device)
         count = clips.images.shape[0] * frames
         dense = torch.randperm(count, device=device)[: max(1, round(count * self.settings.dense_share))]
         truth = clips.normalised(stream.scale_frames)
