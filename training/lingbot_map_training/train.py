@@ -38,7 +38,7 @@ from .streaming import StreamPlan, StreamSettings, random_settings
 from .transfer import send
 
 LOG_SECONDS = 4.0
-PROFILED_STEP = 40
+PROFILED_STEP = 15
 LONGEST_GRADIENT = 10.0
 AUXILIARY = "auxiliary."
 
