@@ -33,7 +33,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: ClipMask | None) -> Tensor:
     if mask is None:
         return F.scaled_dot_product_attention(q, k, v)
     if mask.blocks is not None:
-        return flex_attention(q, k, v, block_mask=mask.blocks)
+        # Compiled for the CPU, FlexAttention of PyTorch 2.15 is wrong for views of a joint product.
+        return flex_attention(q.contiguous(), k.contiguous(), v.contiguous(), block_mask=mask.blocks)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.dense)
 
 
