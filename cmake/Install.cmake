@@ -1,11 +1,11 @@
-# What others link: the engine as one static library (every room but those that read pictures and write results), the
-# public headers, and the CMake package lingbot_map with the target lingbot_map::lingbot_map, which depends on nothing
-# but threads, and in a GPU build on the CUDA toolkit.
+# What others link: the engine as one static library (every room but those that read pictures, make scenes, and write or
+# judge results), the public headers, and the CMake package lingbot_map with the target lingbot_map::lingbot_map, which
+# depends on nothing but threads, and in a GPU build on the CUDA toolkit.
 
 include(CMakePackageConfigHelpers)
 
 get_property(engine_rooms GLOBAL PROPERTY LINGBOT_MAP_ROOMS)
-list(REMOVE_ITEM engine_rooms media export)
+list(REMOVE_ITEM engine_rooms media sky scene evaluation plot export viewer)
 
 add_library(lingbot_map STATIC)
 add_library(lingbot_map::lingbot_map ALIAS lingbot_map)
@@ -40,4 +40,6 @@ install(FILES ${PROJECT_BINARY_DIR}/lingbot_map-config.cmake ${PROJECT_BINARY_DI
 
 if(TARGET lingbot-map)
   install(TARGETS lingbot-map RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lingbot-map COMPONENT program
+          OPTIONAL FILES_MATCHING PATTERN *.safetensors PATTERN *.md)
 endif()

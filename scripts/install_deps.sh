@@ -6,6 +6,7 @@ packages=(
   g++ cmake ninja-build               # the compiler and the build
   nlohmann-json3-dev                  # the engine: configurations and reports
   libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libopencv-videoio-dev # src/media: images and video
+  libopencv-dnn-dev                    # src/media: networks in ONNX files
   libjpeg-dev libpng-dev               # src/media: JPEG and PNG with errors of our own
   libcli11-dev                         # tools: options of the program
   libgtest-dev libgmock-dev

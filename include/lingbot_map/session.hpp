@@ -14,6 +14,9 @@
 
 namespace lingbot_map {
 
+class StateReader;
+class StateWriter;
+
 /// How attention is computed: `automatic` takes the fastest that the device and the precision allow.
 enum class AttentionKind : std::uint8_t { automatic, sdpa, flashinfer };
 [[nodiscard]] std::string_view name_of(AttentionKind kind) noexcept;
@@ -22,7 +25,14 @@ struct SessionOptions {
   int scale_frames = 8;       ///< frames of the bidirectional first pass; their patches stay in the cache for ever
   int window = 64;            ///< keyframes whose patches stay in the sliding window
   int keyframe_interval = 1;  ///< every n-th streamed frame is kept, the first one always
-  int camera_iterations = 4;  ///< refinement passes of the camera head
+  /// Above 0, a frame is kept for what it shows instead of for its number: when its pixels moved by more than this
+  /// since the last kept frame, on average, by its own depth and pose. Then keyframe_interval must be 1.
+  double flow_threshold = 0;       ///< pixels
+  int max_non_keyframe_gap = 100;  ///< with flow_threshold: a frame this long after the last kept one is always kept
+  int camera_iterations = 4;       ///< refinement passes of the camera head
+  /// Whether the special tokens of every kept frame stay for ever, as the network was trained; else they go with the
+  /// frame's patches, which is for measuring what they do.
+  bool trajectory_memory = true;
   AttentionKind attention = AttentionKind::automatic;
   /// Whether a device that can may record the operations of a frame once and replay them: the same bits, sooner.
   bool graphs = true;
@@ -82,6 +92,10 @@ struct MemoryPlan {
 
 /// One stream of frames through a model. Sessions are independent of each other and of the order in which they are
 /// pushed. Not for use by two threads at once; different sessions may be pushed from different threads.
+///
+/// With a flow_threshold a frame sees the whole window beside itself, is then judged by its results, and is kept or
+/// leaves no trace in any cache. Since the next frame may see it, the next one cannot begin before: submit() waits for
+/// the results of the frame before it, and a device has one frame at a time.
 class Session {
  public:
   /// Throws Error(usage) on impossible options, Error(unsupported) when the attention back end is not available.
@@ -108,6 +122,9 @@ class Session {
   /// Ends the sequence: the scale frames gathered so far if there were fewer than asked for, else nothing. Afterwards
   /// the session takes no further frame.
   [[nodiscard]] std::vector<FrameResult> finish();
+  /// Begins another sequence, of frames of the same size: the session is as it was when it was made, but keeps its
+  /// memory on the device. Results that were not collected are lost.
+  void reset();
 
   /// Writes all that the session is to a file, whose format is in docs/formats.md: the caches, the counters and the
   /// scale frames gathered so far. The file appears, or takes the place of an older one, when it is whole and on the
@@ -125,7 +142,7 @@ class Session {
   [[nodiscard]] std::int64_t frames_pushed() const noexcept;
 
   /// For measurements: leaves the cache as if `keyframes` more frames had been kept, with copies of what the last scale
-  /// frame left there. Throws Error(usage) before the scale pass is complete.
+  /// frame left there. Throws Error(usage) before the scale pass is complete, and with a flow_threshold.
   void prefill(std::int64_t keyframes);
 
   [[nodiscard]] CacheStats cache_stats() const;
@@ -141,6 +158,10 @@ class Session {
   [[nodiscard]] static MemoryPlan plan(const Model& model, const SessionOptions& options, int width, int height);
 
  private:
+  friend class WindowedSession;  // whose saved state has that of a session in it
+  void save(StateWriter& state) const;
+  void restore(StateReader& state);
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

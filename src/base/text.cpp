@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 
 #include <array>
+#include <charconv>
 #include <iomanip>
 #include <sstream>
 
@@ -26,6 +27,11 @@ std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
   return digits;
+}
+
+std::string shortest_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
 std::string bytes_text(std::uint64_t bytes) {

@@ -34,7 +34,8 @@ std::vector<FrameSpan> TwoStreamCache::append_scale_frames(int count) {
   check(count >= 1 && count <= layout_.scale_frames, count, " scale frames in a cache for ", layout_.scale_frames);
   std::vector<FrameSpan> spans;
   spans.reserve(static_cast<std::size_t>(count));
-  for (; scale_ < count; ++scale_) spans.push_back(span_in(top_ring_slot()));
+  for (; scale_ < count; ++scale_)
+    spans.push_back({top_ring_slot() * layout_.patches_per_frame, special_token(scale_)});
   return spans;
 }
 
@@ -44,7 +45,9 @@ FrameSpan TwoStreamCache::begin_frame(FrameRole role) {
   check(role == FrameRole::passing || (role == FrameRole::keyframe) == (decision_ == KeepDecision::before_attention),
         "a frame of a role that the cache's scheme does not have");
   pending_ = role;
-  return span_in(top_ring_slot() - place_of(role));
+  const std::int64_t place = place_of(role);
+  return {(top_ring_slot() - place) * layout_.patches_per_frame,
+          special_token(layout_.trajectory_memory ? frames_kept() : scale_ + place)};
 }
 
 void TwoStreamCache::commit() {
@@ -75,9 +78,15 @@ VisibleRange TwoStreamCache::visible() const {
   check(pending_ || decision_ == KeepDecision::before_attention || window_kept_ < ring ||
             window_kept_ % ring == layout_.window,
         "no contiguous range between frames when frames are judged after attention");
-  const std::int64_t held = live_frames() + (pending_ && !overwrites() ? 1 : 0);
-  const std::int64_t first_token = (top_ring_slot() + 1 - held) * layout_.patches_per_frame;
+  const std::int64_t first_token = (top_ring_slot() + 1 - held_frames()) * layout_.patches_per_frame;
   return {first_token, special_end() - first_token};
+}
+
+VisibleRange TwoStreamCache::kept() const noexcept {
+  const bool with_free_slot = decision_ == KeepDecision::after_attention && window_kept_ > layout_.window;
+  const std::int64_t slots = live_frames() + (with_free_slot ? 1 : 0);
+  const std::int64_t first_token = (top_ring_slot() + 1 - slots) * layout_.patches_per_frame;
+  return {first_token, special_token(layout_.trajectory_memory ? frames_kept() : scale_ + slots) - first_token};
 }
 
 std::vector<std::int32_t> TwoStreamCache::build_visible_page_table() const {
@@ -101,7 +110,7 @@ CacheStats TwoStreamCache::statistics() const noexcept {
           .scale_pages = scale_,
           .live_pages = live,
           .free_pages = slots() - scale_ - live,
-          .special_tokens = frames_kept() * layout_.special_tokens};
+          .special_tokens = (layout_.trajectory_memory ? frames_kept() : scale_ + live) * layout_.special_tokens};
 }
 
 std::int64_t TwoStreamCache::slots() const noexcept { return std::int64_t{1} + layout_.window + layout_.scale_frames; }
@@ -118,12 +127,16 @@ std::int64_t TwoStreamCache::place_of(FrameRole role) const noexcept {
   return window_kept_ % (layout_.window + std::int64_t{1});
 }
 
-std::int64_t TwoStreamCache::special_end() const noexcept {
-  return slot_tokens() + (frames_kept() + (pending_ ? 1 : 0)) * layout_.special_tokens;
+std::int64_t TwoStreamCache::held_frames() const noexcept {
+  return live_frames() + (pending_ && !overwrites() ? 1 : 0);
 }
 
-FrameSpan TwoStreamCache::span_in(std::int64_t slot) const noexcept {
-  return {slot * layout_.patches_per_frame, slot_tokens() + frames_kept() * layout_.special_tokens};
+std::int64_t TwoStreamCache::special_end() const noexcept {
+  return special_token(layout_.trajectory_memory ? frames_kept() + (pending_ ? 1 : 0) : scale_ + held_frames());
+}
+
+std::int64_t TwoStreamCache::special_token(std::int64_t n) const noexcept {
+  return slot_tokens() + n * layout_.special_tokens;
 }
 
 }  // namespace lingbot_map

@@ -59,6 +59,9 @@ enum class FrameRole : std::uint8_t {
 ///   hole. commit() frees the slot of the oldest frame, which is the next one around the ring; roll_back() frees the
 ///   frame's own slot again. A hole in the middle exists only while nobody attends.
 ///
+/// Without the trajectory memory (Layout::trajectory_memory) the special tokens of a frame go when its patches go: they
+/// lie in a ring of their own above those of the scale frames, which turns as the ring of slots does.
+///
 /// Positions are 64-bit and the special tokens have no end, so the number of frames has no limit. All operations take
 /// constant time. Source: the paged cache of LingBot-Map's streaming inference.
 class TwoStreamCache {
@@ -68,6 +71,7 @@ class TwoStreamCache {
     int window = 64;
     int patches_per_frame = 0;
     int special_tokens = 6;
+    bool trajectory_memory = true;  ///< special tokens of every kept frame stay for ever
   };
 
   /// Throws Error(usage) that names the first number that is not positive, or sizes whose product is too large.
@@ -98,6 +102,8 @@ class TwoStreamCache {
   /// The tokens that attention reads now. With a pending frame, or straight after the scale frames. Throws
   /// Error(internal) when after_attention has a hole because no frame is pending.
   [[nodiscard]] VisibleRange visible() const;
+  /// The range of all tokens that kept frames hold, with at most one slot that nobody holds in it.
+  [[nodiscard]] VisibleRange kept() const noexcept;
   /// visible() as pages of `patches_per_frame` tokens (page p is the tokens from p * patches_per_frame on): ascending
   /// and without gaps; all are full but the last, which holds compute_last_page_len() tokens.
   [[nodiscard]] std::vector<std::int32_t> build_visible_page_table() const;
@@ -124,9 +130,11 @@ class TwoStreamCache {
   [[nodiscard]] std::int64_t live_frames() const noexcept;
   /// Slots from the top of the ring down to the one that a frame of this role takes.
   [[nodiscard]] std::int64_t place_of(FrameRole role) const noexcept;
+  /// Streamed frames whose patches are held now, the pending one included.
+  [[nodiscard]] std::int64_t held_frames() const noexcept;
   [[nodiscard]] std::int64_t special_end() const noexcept;
-  /// The span of the next frame when it takes `slot`.
-  [[nodiscard]] FrameSpan span_in(std::int64_t slot) const noexcept;
+  /// The first token of the n-th group of special tokens.
+  [[nodiscard]] std::int64_t special_token(std::int64_t n) const noexcept;
 
   Layout layout_;
   KeepDecision decision_;

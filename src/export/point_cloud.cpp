@@ -1,5 +1,6 @@
 #include "export/point_cloud.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -59,10 +60,11 @@ std::vector<ColouredPoint> points_of(const FrameResult& result, const Image& ima
   const Intrinsics intrinsics = intrinsics_of(result.pose_enc, result.width, result.height);
   if (!world || !intrinsics.usable()) return {};
 
+  const double threshold = std::max(selection.conf_threshold, 0.0);
   std::vector<ColouredPoint> points;
   int to_skip = 0;
   for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-    if (!(result.depth_conf[pixel] > selection.conf_threshold)) continue;
+    if (!(result.depth_conf[pixel] > threshold)) continue;
     const std::size_t u = pixel % width;
     const std::size_t v = pixel / width;
     const auto position =

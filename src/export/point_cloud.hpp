@@ -22,7 +22,7 @@ struct ColouredPoint {
 
 /// Which pixels become points; defaults are the public demo's.
 struct PointSelection {
-  double conf_threshold = 1.5;  ///< a pixel's depth confidence must be above
+  double conf_threshold = 1.5;  ///< a pixel's depth confidence must be above it, and above 0, which masks stand for
   int downsample_factor = 10;   ///< of what is left, every n-th of each frame, in row order, the first one included
 };
 

@@ -86,6 +86,18 @@ std::vector<std::uint8_t> frame_types_of(const JsonFields& state) {
   return types;
 }
 
+void add_windows(ZipWriter& archive, std::span<const WindowRecord> windows) {
+  const auto count = static_cast<std::int64_t>(windows.size());
+  std::vector<float> scales;
+  std::vector<float> transforms;
+  for (const WindowRecord& window : windows) {
+    scales.push_back(static_cast<float>(window.scale));
+    for (const double value : window.transform) transforms.push_back(static_cast<float>(value));
+  }
+  add_floats(archive, "chunk_scales", {count}, scales);
+  if (count > 1) add_floats(archive, "chunk_transforms", {count, 4, 4}, transforms);
+}
+
 }  // namespace
 
 PredictionsWriter::PredictionsWriter(const std::filesystem::path& folder, const JsonFields* state) : folder_(folder) {
@@ -131,7 +143,7 @@ void PredictionsWriter::write(const FrameResult& result, const Image& image) {
   frame_types_.push_back(static_cast<std::uint8_t>(result.type));
 }
 
-void PredictionsWriter::finish() {
+void PredictionsWriter::finish(std::span<const WindowRecord> windows) {
   const auto frames = static_cast<std::int64_t>(frame_types_.size());
   std::vector<std::uint8_t> is_keyframe;
   is_keyframe.reserve(frame_types_.size());
@@ -141,6 +153,7 @@ void PredictionsWriter::finish() {
   ZipWriter archive(folder_ / kMeta);
   add_array(archive, "frame_type", "|u1", {1, frames}, std::as_bytes(std::span(frame_types_)));
   add_array(archive, "is_keyframe", "|b1", {1, frames}, std::as_bytes(std::span(is_keyframe)));
+  if (!windows.empty()) add_windows(archive, windows);
   archive.finish();
 }
 

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "export/writer_state.hpp"
 #include "lingbot_map/session.hpp"
+#include "lingbot_map/windowed_session.hpp"
 
 namespace lingbot_map {
 
@@ -17,7 +19,9 @@ namespace lingbot_map {
 ///                                                          world_points_conf (H,W)
 ///
 /// and meta.npz with frame_type (1,S) uint8 (0 scale, 1 keyframe, 2 other) and is_keyframe (1,S) bool (scale frames
-/// count). Every file appears under its name when it is complete.
+/// count), and in windowed mode chunk_scales (n) float32 and, where there is more than one window, chunk_transforms
+/// (n,4,4) float32: the world from each window's own coordinates is x -> scale * R x + t. Every file appears under its
+/// name when it is complete.
 class PredictionsWriter {
  public:
   /// Makes the folder; removes frame_*.npz and meta.npz of an earlier run from it, or, with a state(), those past it.
@@ -26,8 +30,8 @@ class PredictionsWriter {
   /// Writes the archive of frame `result.index`. `image` is the network's input. Where the network gave no pose, the
   /// extrinsic is all NaN. Throws Error(output); Error(internal) when sizes differ.
   void write(const FrameResult& result, const Image& image);
-  /// Writes meta.npz over all frames so far. Throws Error(output).
-  void finish();
+  /// Writes meta.npz over all frames so far; `windows` are those of windowed mode. Throws Error(output).
+  void finish(std::span<const WindowRecord> windows = {});
   [[nodiscard]] WriterState state() const;
 
  private:

@@ -78,12 +78,12 @@ void ResultWriter::write(const FrameResult& result, const FrameMeta& meta) {
   if (!world || !intrinsics.usable()) ++frames_without_camera_;
 }
 
-void ResultWriter::finish() {
+void ResultWriter::finish(std::span<const WindowRecord> windows) {
   tum_.close();
   kitti_.close();
   intrinsics_.close();
   points_.close();
-  if (predictions_) predictions_->finish();
+  if (predictions_) predictions_->finish(windows);
 }
 
 }  // namespace lingbot_map

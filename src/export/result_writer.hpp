@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "export/point_cloud.hpp"
@@ -42,8 +43,9 @@ class ResultWriter {
   /// frame for a time stamp that is not later than the one before; Error(internal) when an index or a size is not
   /// right.
   void write(const FrameResult& result, const FrameMeta& meta);
-  /// Completes the files: predictions/meta.npz, and errors that the system only reports at the end.
-  void finish();
+  /// Completes the files: predictions/meta.npz, with the windows of windowed mode, and errors that the system only
+  /// reports at the end.
+  void finish(std::span<const WindowRecord> windows = {});
   /// Where every file stands now.
   [[nodiscard]] WriterState state() const;
 

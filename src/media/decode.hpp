@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lingbot_map/types.hpp"
+#include "media/image.hpp"
 #include "media/image_header.hpp"
 
 /// Decoders of single formats, for image.cpp. `file` is the whole file, `name` what messages call it. They give RGB as
@@ -16,6 +17,9 @@ namespace lingbot_map {
 
 /// libpng.
 [[nodiscard]] Image decode_png(std::span<const std::uint8_t> file, const std::string& name);
+
+/// The same for 16-bit gray, whose samples stay as they are; any other kind of PNG is an Error(input).
+[[nodiscard]] Gray16 decode_png_gray16(std::span<const std::uint8_t> file, const std::string& name);
 
 /// Every other format, through OpenCV. Not const: a TIFF's orientation tag is set to upright, because OpenCV applies it
 /// and here the caller does.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <csetjmp>
 #include <vector>
 
@@ -32,7 +33,7 @@ class PngDecoder {
   PngDecoder(const PngDecoder&) = delete;
   PngDecoder& operator=(const PngDecoder&) = delete;
 
-  /// Reads the header and asks for 8-bit RGB, or RGBA where the file is RGBA. False if libpng gave up.
+  /// Reads the header. False if libpng gave up.
   bool start() {
     return attempt([this] {
       png_set_read_fn(png_, this, [](png_structp png, png_bytep out, std::size_t bytes) {
@@ -42,6 +43,11 @@ class PngDecoder {
         rest = rest.subspan(bytes);
       });
       png_read_info(png_, info_);
+    });
+  }
+  /// Asks for 8-bit RGB, or RGBA where the file is RGBA. False if libpng gave up.
+  bool ask_for_rgb() {
+    return attempt([this] {
       const int kind = png_get_color_type(png_, info_);
       if (kind == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
       if (kind == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
@@ -51,6 +57,17 @@ class PngDecoder {
       png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
     });
+  }
+  /// Asks for 16-bit gray in the order of this machine's bytes. False if libpng gave up.
+  bool ask_for_gray16() {
+    return attempt([this] {
+      if constexpr (std::endian::native == std::endian::little) png_set_swap(png_);
+      png_set_interlace_handling(png_);
+      png_read_update_info(png_, info_);
+    });
+  }
+  [[nodiscard]] bool is_gray16() const noexcept {
+    return png_get_color_type(png_, info_) == PNG_COLOR_TYPE_GRAY && png_get_bit_depth(png_, info_) == 16;
   }
   bool read(png_bytepp rows) {
     return attempt([&] {
@@ -79,12 +96,30 @@ class PngDecoder {
   std::array<char, 128> message_{};
 };
 
+[[noreturn]] void refuse(const PngDecoder& decoder, const std::string& name) {
+  fail(ErrorCode::input, name, ": the PNG is damaged or cut off: ", decoder.reason());
+}
+
 }  // namespace
+
+Gray16 decode_png_gray16(std::span<const std::uint8_t> file, const std::string& name) {
+  PngDecoder decoder(file);
+  if (!decoder.start()) refuse(decoder, name);
+  if (!decoder.is_gray16()) fail(ErrorCode::input, name, ": found a PNG of another kind, expected 16-bit gray");
+  if (!decoder.ask_for_gray16()) refuse(decoder, name);
+  Gray16 image = {decoder.width(), decoder.height(), {}};
+  const auto width = static_cast<std::size_t>(image.width);
+  check(decoder.row_bytes() == 2 * width, name, ": ", decoder.row_bytes(), " bytes a row of PNG");
+  image.pixels.resize(width * static_cast<std::size_t>(image.height));
+  std::vector<png_bytep> rows(static_cast<std::size_t>(image.height));
+  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = reinterpret_cast<png_bytep>(image.pixels.data() + y * width);
+  if (!decoder.read(rows.data())) refuse(decoder, name);
+  return image;
+}
 
 Image decode_png(std::span<const std::uint8_t> file, const std::string& name) {
   PngDecoder decoder(file);
-  auto refuse = [&]() { fail(ErrorCode::input, name, ": the PNG is damaged or cut off: ", decoder.reason()); };
-  if (!decoder.start()) refuse();
+  if (!decoder.start() || !decoder.ask_for_rgb()) refuse(decoder, name);
   Image image(decoder.width(), decoder.height());
   const std::size_t row_bytes = decoder.row_bytes();
   const bool alpha = row_bytes == 4 * static_cast<std::size_t>(image.width);
@@ -93,7 +128,7 @@ Image decode_png(std::span<const std::uint8_t> file, const std::string& name) {
   std::vector<std::uint8_t> rgba(alpha ? row_bytes * static_cast<std::size_t>(image.height) : 0);
   std::vector<png_bytep> rows(static_cast<std::size_t>(image.height));
   for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = (alpha ? rgba : image.pixels).data() + y * row_bytes;
-  if (!decoder.read(rows.data())) refuse();
+  if (!decoder.read(rows.data())) refuse(decoder, name);
   if (alpha) composite_over_white(rgba, image.pixels);
   return image;
 }

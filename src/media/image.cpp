@@ -57,19 +57,32 @@ Image decode_stored(std::span<std::uint8_t> bytes, const ImageHeader& header, co
   }
 }
 
+std::vector<std::uint8_t> read_bytes(const File& file) {
+  std::vector<std::uint8_t> bytes(file.size());
+  file.read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
 }  // namespace
 
 Image decode_image(const std::filesystem::path& path, Turn turn) {
   const File file = File::open(path);
   const ImageHeader header = read_header(file);
-  std::vector<std::uint8_t> bytes(file.size());
-  file.read(0, std::as_writable_bytes(std::span(bytes)));
+  std::vector<std::uint8_t> bytes = read_bytes(file);
   Image image = decode_stored(bytes, header, file.name());
   if (image.width != header.width || image.height != header.height) {
     fail(ErrorCode::input, file.name(), ": decoded to ", image.width, " x ", image.height,
          " pixels, but its header says ", header.width, " x ", header.height);
   }
   return orient(std::move(image), orientation_of(header, turn));
+}
+
+Gray16 decode_gray16(const std::filesystem::path& path) {
+  const File file = File::open(path);
+  const ImageHeader header = read_header(file);
+  if (header.format != ImageFormat::png)
+    fail(ErrorCode::input, file.name(), ": found ", name_of(header.format), ", expected a 16-bit gray PNG");
+  return decode_png_gray16(read_bytes(file), file.name());
 }
 
 ImageSize read_image_size(const std::filesystem::path& path, Turn turn) {

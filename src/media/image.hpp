@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "lingbot_map/types.hpp"
 #include "media/image_header.hpp"
@@ -21,6 +23,17 @@ inline constexpr std::int64_t kMaxImagePixels = std::int64_t{1} << 28;
 /// become round(value / 257). Throws Error(input) that names the file if it is missing, empty, of no known format,
 /// truncated, corrupt or larger than kMaxImagePixels.
 [[nodiscard]] Image decode_image(const std::filesystem::path& path, Turn turn = Turn::upright);
+
+/// One sample a pixel, [height, width].
+struct Gray16 {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint16_t> pixels;
+};
+
+/// The samples of a 16-bit gray PNG as they are stored, such as depth has; no gamma, no orientation. Throws
+/// Error(input) as decode_image does, and for an image of another kind.
+[[nodiscard]] Gray16 decode_gray16(const std::filesystem::path& path);
 
 /// The size decode_image would return, from the file's header. Throws as decode_image for what the header shows.
 [[nodiscard]] ImageSize read_image_size(const std::filesystem::path& path, Turn turn = Turn::upright);

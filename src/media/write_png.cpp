@@ -20,6 +20,11 @@ void write(const std::filesystem::path& path, const cv::Mat& mat) {
   file.commit();
 }
 
+void check_size(const std::filesystem::path& path, int width, int height, std::size_t pixels) {
+  check(width > 0 && height > 0 && pixels == static_cast<std::size_t>(width) * static_cast<std::size_t>(height),
+        path.string(), ": ", pixels, " pixels for an image of ", width, " x ", height);
+}
+
 }  // namespace
 
 void write_png(const std::filesystem::path& path, const Image& image) {
@@ -30,9 +35,13 @@ void write_png(const std::filesystem::path& path, const Image& image) {
   write(path, bgr);
 }
 
+void write_png8(const std::filesystem::path& path, int width, int height, std::span<const std::uint8_t> pixels) {
+  check_size(path, width, height, pixels.size());
+  write(path, cv::Mat(height, width, CV_8UC1, const_cast<std::uint8_t*>(pixels.data())));
+}
+
 void write_png16(const std::filesystem::path& path, int width, int height, std::span<const std::uint16_t> pixels) {
-  check(width > 0 && height > 0 && pixels.size() == static_cast<std::size_t>(width) * static_cast<std::size_t>(height),
-        path.string(), ": ", pixels.size(), " pixels for an image of ", width, " x ", height);
+  check_size(path, width, height, pixels.size());
   write(path, cv::Mat(height, width, CV_16UC1, const_cast<std::uint16_t*>(pixels.data())));
 }
 

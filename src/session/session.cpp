@@ -4,25 +4,25 @@
 #include <array>
 #include <deque>
 #include <iterator>
-#include <limits>
 #include <optional>
 
 #include "model/model_impl.hpp"
+#include "session/checks.hpp"
+#include "session/flow_keyframes.hpp"
 #include "session/measuring.hpp"
 #include "session/saved_state.hpp"
+#include "session/saved_windows.hpp"
 #include "session/stream_state.hpp"
 
 namespace lingbot_map {
 namespace {
 
-void check_options(const SessionOptions& options) {
-  const auto positive = [](int value, const char* name) {
-    if (value < 1) fail(ErrorCode::usage, name, " is ", value, ": expected 1 or more");
-  };
-  positive(options.scale_frames, "scale_frames");
-  positive(options.window, "window");
-  positive(options.keyframe_interval, "keyframe_interval");
-  positive(options.camera_iterations, "camera_iterations");
+FrameType type_of(StreamState::Role role) {
+  switch (role) {
+    case StreamState::Role::scale: return FrameType::scale;
+    case StreamState::Role::keyframe: return FrameType::keyframe;
+    default: return FrameType::non_keyframe;
+  }
 }
 
 struct Measured {
@@ -52,7 +52,8 @@ Measured measure(const Network& network, const SessionOptions& options, DType dt
     return arena.peak();
   };
   const std::size_t scale = arena_of(StreamState::Role::scale, scale_frames);
-  const std::size_t stream = arena_of(StreamState::Role::keyframe, 1);
+  const bool by_flow = options.flow_threshold > 0;
+  const std::size_t stream = arena_of(by_flow ? StreamState::Role::candidate : StreamState::Role::keyframe, 1);
   return {scale, stream, state.slot_bytes(), state.bytes_per_kept_frame()};
 }
 
@@ -66,6 +67,7 @@ class Session::Impl {
         attention_(make_attention(model_->backend(), options.attention, model_->dtype(),
                                   model_->network().config().num_heads)) {
     check_options(options);
+    if (options.flow_threshold > 0) flow_.emplace(options.flow_threshold, options.max_non_keyframe_gap);
   }
 
   void submit(const Image& frame) {
@@ -79,8 +81,7 @@ class Session::Impl {
       }
       return;
     }
-    const bool keyframe = (pushed_ - options_.scale_frames) % options_.keyframe_interval == 0;
-    run({&frame, 1}, keyframe ? StreamState::Role::keyframe : StreamState::Role::non_keyframe);
+    run({&frame, 1}, role_of_next());
     ++pushed_;
   }
 
@@ -115,6 +116,7 @@ class Session::Impl {
   void prefill(std::int64_t keyframes) {
     if (!streaming_) fail(ErrorCode::usage, "prefill: the scale pass must be complete first");
     if (keyframes < 0) fail(ErrorCode::usage, "prefill: found ", keyframes, " keyframes, expected 0 or more");
+    if (flow_) fail(ErrorCode::usage, "prefill: frames that are kept by flow cannot be made up");
     state_->prefill(keyframes);
   }
 
@@ -124,45 +126,55 @@ class Session::Impl {
     return collect_all();
   }
 
-  void save(const std::filesystem::path& path) const {
-    if (failed_) fail(ErrorCode::usage, "save after a failed frame: the session cannot go on");
-    if (finished_) fail(ErrorCode::usage, "save after finish(): the session takes no further frame");
-    if (in_flight() > 0) {
-      fail(ErrorCode::usage, "save with ", in_flight(), " frames on their way: collect() their results first");
-    }
-    Backend& backend = model_->backend();
-    StateWriter state(path, [&](const Tensor& from, std::span<std::byte> to) { backend.download(from, to); });
+  void save(StateWriter& state) const {
+    require_at_rest();
     save_identity(state, *model_, options_);
     state.put("frame.width", grid_ ? grid_->width : 0);
     state.put("frame.height", grid_ ? grid_->height : 0);
     state.put("frames", frames_pushed());
     state.put("streaming", streaming_);
-    if (state_) state_->save(state);
-    for (std::size_t i = 0; i < waiting_.size(); ++i) state.add(waiting_name(i), rows_of(waiting_[i].pixels));
-    state.finish();
+    if (streaming_) state_->save(state);
+    if (streaming_ && flow_) flow_->save(state);
+    for (std::size_t i = 0; i < waiting_.size(); ++i) save_image(state, "waiting", i, waiting_[i]);
   }
 
-  void restore(const std::filesystem::path& path) {
-    Backend& backend = model_->backend();
-    StateReader state(path, [&](std::span<const std::byte> from, const Tensor& to) { backend.upload(from, to); });
+  void restore(StateReader& state) {
     check_identity(state, *model_, options_);
-    restore_grid(state);
+    grid_ = saved_grid(state, model_->network().config());
     const bool streaming = state.fields().flag("streaming");
-    const std::int64_t frames =
-        state.fields().integer("frames", 0, streaming ? std::int64_t{1} << 40 : options_.scale_frames - 1);
-    if ((frames > 0 || streaming) != grid_.has_value()) state.refuse("it has frames without a size");
+    const std::int64_t most = streaming ? std::int64_t{1} << 40 : options_.scale_frames - 1;
+    const std::int64_t frames = state.fields().integer("frames", streaming ? 1 : 0, most);
+    if (frames > 0 && !grid_) state.refuse("it has frames without a size");
     if (streaming) {
-      make_state();
+      prepare(options_.scale_frames);
       state_->restore(state);
-      begin_streaming(measure(model_->network(), options_, model_->dtype(), *grid_, options_.scale_frames));
+      if (flow_) flow_->restore(state);
+      begin_streaming();
       pushed_ = frames;
     } else {
-      restore_waiting(state, static_cast<std::size_t>(frames));
+      while (std::ssize(waiting_) < frames)
+        waiting_.push_back(restore_image(state, "waiting", waiting_.size(), *grid_));
     }
   }
 
+  [[nodiscard]] const Model::Impl& model() const noexcept { return *model_; }
   [[nodiscard]] std::int64_t frames_pushed() const noexcept {
     return streaming_ ? pushed_ : static_cast<std::int64_t>(waiting_.size());
+  }
+
+  void reset() {
+    while (!on_their_way_.empty()) fetch();
+    if (state_) state_->clear();
+    recorded_ = {};  // they work in the arena
+    ways_.clear();
+    next_way_ = 0;
+    arena_ = Arena();
+    waiting_.clear();
+    results_.clear();
+    pushed_ = 0;
+    streaming_ = false;
+    finished_ = false;
+    failed_ = false;
   }
 
   [[nodiscard]] CacheStats cache_stats() const {
@@ -179,16 +191,7 @@ class Session::Impl {
   void admit(const Image& frame) {
     if (finished_) fail(ErrorCode::usage, "a frame after finish(): start a new session");
     if (failed_) fail(ErrorCode::usage, "a frame after a failed one: start a new session");
-    const FrameGrid grid(model_->network().config(), frame.width, frame.height);
-    if (grid_ && (frame.width != grid_->width || frame.height != grid_->height)) {
-      fail(ErrorCode::usage, "a frame of ", frame.width, "x", frame.height, " pixels in a session of ", grid_->width,
-           "x", grid_->height, ": all frames of a session have one size");
-    }
-    if (frame.pixels.size() != static_cast<std::size_t>(frame.width) * static_cast<std::size_t>(frame.height) * 3) {
-      fail(ErrorCode::usage, "a frame of ", frame.width, "x", frame.height, " pixels with ", frame.pixels.size(),
-           " bytes: expected width * height * 3");
-    }
-    grid_ = grid;
+    grid_ = checked_grid(model_->network().config(), frame, grid_);
   }
 
   std::vector<FrameResult> collect_all() {
@@ -200,36 +203,27 @@ class Session::Impl {
     return all;
   }
 
-  static std::string waiting_name(std::size_t index) { return message("waiting.", index); }
-  /// Bytes in host memory as a matrix of one row.
-  static Tensor rows_of(const std::vector<std::uint8_t>& bytes) {
-    return {const_cast<std::uint8_t*>(bytes.data()), DType::u8, {1, static_cast<std::int64_t>(bytes.size())}};
-  }
-
-  void restore_grid(const StateReader& state) {
-    constexpr std::int64_t most = std::numeric_limits<int>::max();
-    const auto width = static_cast<int>(state.fields().integer("frame.width", 0, most));
-    const auto height = static_cast<int>(state.fields().integer("frame.height", 0, most));
-    if (width == 0 && height == 0) return;
-    // A pixel takes more than a byte in any state: bounds what a made-up file can ask for.
-    if (std::uint64_t(width) * std::uint64_t(height) > state.bytes())
-      state.refuse(message("frames of ", width, "x", height, " pixels in a file of ", state.bytes(), " bytes"));
-    try {
-      grid_.emplace(model_->network().config(), width, height);
-    } catch (const Error& error) {
-      state.refuse(error.what());
+  void require_at_rest() const {
+    if (failed_) fail(ErrorCode::usage, "save after a failed frame: the session cannot go on");
+    if (finished_) fail(ErrorCode::usage, "save after finish(): the session takes no further frame");
+    if (in_flight() > 0) {
+      fail(ErrorCode::usage, "save with ", in_flight(), " frames on their way: collect() their results first");
     }
   }
 
-  void restore_waiting(StateReader& state, std::size_t frames) {
-    for (std::size_t i = 0; i < frames; ++i) {
-      state.expect(waiting_name(i), DType::u8, 1, 3 * grid_->width * grid_->height);
-      waiting_.emplace_back(static_cast<int>(grid_->width), static_cast<int>(grid_->height));
-      state.read(waiting_name(i), rows_of(waiting_.back().pixels));
-    }
+  [[nodiscard]] StreamState::Role role_of_next() const noexcept {
+    if (flow_) return StreamState::Role::candidate;
+    const bool keyframe = (pushed_ - options_.scale_frames) % options_.keyframe_interval == 0;
+    return keyframe ? StreamState::Role::keyframe : StreamState::Role::non_keyframe;
   }
 
-  void make_state() {
+  /// Makes what passes over frames of this size need, the first one over so many scale frames.
+  void prepare(std::int64_t scale_frames) {
+    if (measured_frames_ != scale_frames) {
+      measured_ = measure(model_->network(), options_, model_->dtype(), *grid_, scale_frames);
+      measured_frames_ = scale_frames;
+    }
+    if (state_) return;
     Backend& backend = model_->backend();
     state_.emplace(model_->network(), options_, backend, *attention_, model_->dtype(), *grid_);
     if (options_.profile || backend.device().kind == Device::Kind::cpu) clock_ = backend.make_clock();
@@ -237,25 +231,25 @@ class Session::Impl {
 
   void run_scale_pass() {
     const auto frames = static_cast<std::int64_t>(waiting_.size());
-    const Measured measured = measure(model_->network(), options_, model_->dtype(), *grid_, frames);
-    make_state();
-    arena_ = Arena(model_->backend().allocate(measured.scale_arena));
+    prepare(frames);
+    arena_ = Arena(model_->backend().allocate(measured_.scale_arena));
     ways_.push_back(make_way(frames));
     run(waiting_, StreamState::Role::scale);
     fetch();
     pushed_ = frames;
     waiting_ = {};
-    begin_streaming(measured);
+    begin_streaming();
   }
 
-  void begin_streaming(const Measured& measured) {
+  void begin_streaming() {
     streaming_ = true;
     // The first pass is many frames at once: from here on one frame's memory is enough.
     arena_ = Arena();
-    arena_ = Arena(model_->backend().allocate(measured.stream_arena));
+    arena_ = Arena(model_->backend().allocate(measured_.stream_arena));
     ways_.clear();
     next_way_ = 0;
-    for (int i = 0; i < kMostOnTheirWay; ++i) ways_.push_back(make_way(1));
+    const int most_on_their_way = flow_ ? 1 : kMostOnTheirWay;  // a frame that is not judged holds back the next one
+    for (int i = 0; i < most_on_their_way; ++i) ways_.push_back(make_way(1));
   }
 
   [[nodiscard]] std::unique_ptr<Transfer> make_way(std::int64_t frames) const {
@@ -318,9 +312,7 @@ class Session::Impl {
     for (std::size_t i = 0; i < results.size(); ++i) {
       FrameResult& result = results[i];
       result.index = oldest.first + static_cast<std::int64_t>(i);
-      result.type = oldest.role == StreamState::Role::scale      ? FrameType::scale
-                    : oldest.role == StreamState::Role::keyframe ? FrameType::keyframe
-                                                                 : FrameType::non_keyframe;
+      result.type = type_of(oldest.role);
       result.width = static_cast<int>(grid_->width);
       result.height = static_cast<int>(grid_->height);
       std::copy_n(source, result.pose_enc.size(), result.pose_enc.begin());
@@ -342,7 +334,16 @@ class Session::Impl {
       take(&FrameResult::world_points, 3);
       take(&FrameResult::world_points_conf, 1);
     }
+    if (oldest.role == StreamState::Role::candidate) judge(results.front());
+    if (flow_ && oldest.role == StreamState::Role::scale) flow_->start(results.back());
     results_.push_back(std::move(results));
+  }
+
+  /// Settles what becomes of a frame whose results are there.
+  void judge(FrameResult& result) {
+    const bool keep = flow_->judge(result);
+    state_->settle(keep);
+    result.type = keep ? FrameType::keyframe : FrameType::non_keyframe;
   }
 
   /// Passes that the device may have before it: one to work on and one to begin when that is done.
@@ -362,8 +363,11 @@ class Session::Impl {
   std::shared_ptr<const Model::Impl> model_;
   SessionOptions options_;
   std::unique_ptr<Attention> attention_;
-  std::optional<FrameGrid> grid_;  ///< of the first frame
-  std::vector<Image> waiting_;     ///< scale frames until there are enough
+  std::optional<FrameGrid> grid_;      ///< of the first frame
+  std::vector<Image> waiting_;         ///< scale frames until there are enough
+  std::optional<FlowKeyframes> flow_;  ///< set when frames are kept by flow
+  Measured measured_;                  ///< for a scale pass of measured_frames_
+  std::int64_t measured_frames_ = 0;
   std::optional<StreamState> state_;
   Arena arena_;
   std::vector<std::unique_ptr<Transfer>> ways_;
@@ -391,13 +395,24 @@ int Session::in_flight() const noexcept { return impl_->in_flight(); }
 FrameResult Session::query(const Image& frame) { return impl_->query(frame); }
 void Session::prefill(std::int64_t keyframes) { impl_->prefill(keyframes); }
 std::vector<FrameResult> Session::finish() { return impl_->finish(); }
-void Session::save(const std::filesystem::path& path) const { impl_->save(path); }
+void Session::save(const std::filesystem::path& path) const {
+  StateWriter state = state_writer(impl_->model(), path);
+  save(state);
+  state.finish();
+}
+void Session::save(StateWriter& state) const { impl_->save(state); }
+
 Session Session::restore(const Model& model, const SessionOptions& options, const std::filesystem::path& path) {
   Session session(model, options);
-  session.impl_->restore(path);
+  StateReader state = state_reader(session.impl_->model(), path);
+  refuse_windows(state);
+  session.restore(state);
   return session;
 }
+void Session::restore(StateReader& state) { impl_->restore(state); }
+
 std::int64_t Session::frames_pushed() const noexcept { return impl_->frames_pushed(); }
+void Session::reset() { impl_->reset(); }
 CacheStats Session::cache_stats() const { return impl_->cache_stats(); }
 std::size_t Session::cache_bytes() const { return impl_->cache_bytes(); }
 const StageTimes& Session::stage_times() const { return impl_->times(); }

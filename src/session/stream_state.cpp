@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace lingbot_map {
+namespace {
+
+KeepDecision decision_of(const SessionOptions& options) {
+  return options.flow_threshold > 0 ? KeepDecision::after_attention : KeepDecision::before_attention;
+}
+
+FrameRole cache_role(StreamState::Role role) {
+  switch (role) {
+    case StreamState::Role::keyframe: return FrameRole::keyframe;
+    case StreamState::Role::candidate: return FrameRole::candidate;
+    default: return FrameRole::passing;
+  }
+}
+
+}  // namespace
 
 StreamState::StreamState(const Network& network, const SessionOptions& options, Backend& backend, Attention& attention,
                          DType dtype, const FrameGrid& grid)
@@ -15,7 +30,9 @@ StreamState::StreamState(const Network& network, const SessionOptions& options, 
       cache_({.scale_frames = options.scale_frames,
               .window = options.window,
               .patches_per_frame = static_cast<int>(grid.patches()),
-              .special_tokens = static_cast<int>(grid.specials)}),
+              .special_tokens = static_cast<int>(grid.specials),
+              .trajectory_memory = options.trajectory_memory},
+             decision_of(options)),
       store_({.layers = network.config().depth,
               .slot_tokens = cache_.slot_tokens(),
               .width = network.config().embed_dim,
@@ -34,7 +51,7 @@ void StreamState::begin(Role role, std::int64_t frames, const Tensor& host) {
     spans = cache_.append_scale_frames(static_cast<int>(frames));
     variants_.front() = TokenVariant::first;
   } else {
-    spans = {cache_.begin_frame(role == Role::keyframe ? FrameRole::keyframe : FrameRole::passing)};
+    spans = {cache_.begin_frame(cache_role(role))};
   }
   store_.prepare(cache_.visible(), attention_.touched(cache_.visible()).end());
   camera_.prepare(frames);
@@ -68,6 +85,18 @@ void StreamState::end() {
   if (role_ == Role::keyframe) cache_.commit();
   if (role_ == Role::non_keyframe || role_ == Role::query) cache_.roll_back();
   if (role_ != Role::query) camera_frames_seen_ += frames;
+}
+
+void StreamState::settle(bool keep) {
+  if (!keep) return cache_.roll_back();
+  cache_.commit();
+  camera_.commit(1);
+}
+
+void StreamState::clear() {
+  cache_.clear();
+  camera_.clear();
+  camera_frames_seen_ = 0;
 }
 
 std::uint64_t StreamState::signature() const {
@@ -130,11 +159,13 @@ void StreamState::prefill(std::int64_t keyframes) {
 }
 
 std::size_t StreamState::slot_bytes() const noexcept {
-  return static_cast<std::size_t>(cache_.slot_tokens()) * store_.bytes_per_token();
+  const std::int64_t specials = options_.trajectory_memory ? 0 : cache_.slots() * tables_.grid.specials;
+  return static_cast<std::size_t>(cache_.slot_tokens() + specials) * store_.bytes_per_token();
 }
 
 std::size_t StreamState::bytes_per_kept_frame() const noexcept {
-  return static_cast<std::size_t>(tables_.grid.specials) * store_.bytes_per_token() + camera_.bytes_per_frame();
+  const std::int64_t specials = options_.trajectory_memory ? tables_.grid.specials : 0;
+  return static_cast<std::size_t>(specials) * store_.bytes_per_token() + camera_.bytes_per_frame();
 }
 
 }  // namespace lingbot_map

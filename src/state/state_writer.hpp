@@ -27,6 +27,7 @@ class StateWriter {
   explicit StateWriter(const std::filesystem::path& path, Download download = {});
 
   void put(std::string_view key, std::int64_t value) { add_field(key, value); }
+  void put(std::string_view key, double value) { add_field(key, value); }
   void put(std::string_view key, bool value) { add_field(key, value); }
   void put(std::string_view key, const std::string& value) { add_field(key, value); }
   /// A contiguous matrix [n, width] of f32, f16, bf16 or u8. Throws Error(output).

@@ -21,6 +21,7 @@ struct Key {
 
 /// The slow truth beside a TwoStreamCache. It keeps the set of keys that a frame must see, straight from the rule
 ///     patches of scale frames + patches of the last W kept frames + specials of every kept frame (+ the frame itself)
+/// (without the trajectory memory: specials of the frames whose patches are seen)
 /// and a memory whose every token position remembers the key that was last written there. Frames get new numbers
 /// whether they are kept or not, so that a stale key never looks like a right one.
 class OracleCache {
@@ -63,6 +64,7 @@ class OracleCache {
     std::vector<std::int64_t> with_specials = scale_;
     with_patches.insert(with_patches.end(), window_.begin(), window_.end());
     with_specials.insert(with_specials.end(), kept_.begin(), kept_.end());
+    if (!layout_.trajectory_memory) with_specials = with_patches;
     if (pending_ >= 0) {
       // A pending keyframe is in the window already.
       if (role_ != FrameRole::keyframe) with_patches.push_back(pending_);
@@ -88,7 +90,7 @@ class OracleCache {
     const auto frames = scale + static_cast<std::int64_t>(kept_.size());
     const auto live = static_cast<std::int64_t>(window_.size());
     return {frames, scale, live, 1 + layout_.window + layout_.scale_frames - scale - live,
-            frames * layout_.special_tokens};
+            (layout_.trajectory_memory ? frames : scale + live) * layout_.special_tokens};
   }
 
  private:

@@ -50,11 +50,13 @@ struct Case {
   int window;
   int filled;  ///< scale frames that came
   KeepDecision decision;
+  bool trajectory_memory = true;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << "S " << c.scale_frames << ", W " << c.window << ", filled " << c.filled
-       << (c.decision == KeepDecision::before_attention ? ", before" : ", after");
+       << (c.decision == KeepDecision::before_attention ? ", before" : ", after")
+       << (c.trajectory_memory ? "" : ", without memory");
 }
 
 std::vector<Case> all_cases() {
@@ -63,7 +65,7 @@ std::vector<Case> all_cases() {
     for (const int window : {1, 2, 3, 7}) {
       for (int filled = 1; filled <= scale; filled += 2) {
         for (const auto decision : {KeepDecision::before_attention, KeepDecision::after_attention})
-          cases.push_back({scale, window, filled, decision});
+          for (const bool memory : {true, false}) cases.push_back({scale, window, filled, decision, memory});
       }
     }
   }
@@ -100,7 +102,7 @@ TEST_P(AgainstOracle, SeesExactlyTheRightKeys) {
   const Case& c = GetParam();
   std::mt19937 random(static_cast<unsigned>(c.scale_frames * 100 + c.window * 10 + c.filled));
   for (const int patches : {1, 3, 4}) {
-    const TwoStreamCache::Layout layout{c.scale_frames, c.window, patches, 2};
+    const TwoStreamCache::Layout layout{c.scale_frames, c.window, patches, 2, c.trajectory_memory};
     TwoStreamCache cache(layout, c.decision);
     OracleCache oracle(layout);
     for (int sequence = 0; sequence < 2; ++sequence) {
@@ -116,7 +118,7 @@ TEST_P(AgainstOracle, SeesExactlyTheRightKeys) {
 
 TEST_P(AgainstOracle, StaysInsideItsSlots) {
   const Case& c = GetParam();
-  const TwoStreamCache::Layout layout{c.scale_frames, c.window, 5, 6};
+  const TwoStreamCache::Layout layout{c.scale_frames, c.window, 5, 6, c.trajectory_memory};
   TwoStreamCache cache(layout, c.decision);
   EXPECT_EQ(cache.slot_tokens(), (1 + c.window + c.scale_frames) * 5);
   (void)cache.append_scale_frames(c.filled);
@@ -129,7 +131,11 @@ TEST_P(AgainstOracle, StaysInsideItsSlots) {
     EXPECT_GE(span.patch_token, 0);
     EXPECT_EQ(span.patch_token % 5, 0);
     EXPECT_LE(span.patch_token + 5, cache.slot_tokens() - 5 * c.filled);
-    EXPECT_EQ(span.special_token, cache.slot_tokens() + 6 * cache.frames_kept());
+    if (c.trajectory_memory) {
+      EXPECT_EQ(span.special_token, cache.slot_tokens() + 6 * cache.frames_kept());
+    } else {
+      EXPECT_LE(cache.visible().end(), cache.slot_tokens() + 6 * (c.filled + c.window + 1));
+    }
     keep ? cache.commit() : cache.roll_back();
   }
 }

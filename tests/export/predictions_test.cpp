@@ -115,6 +115,32 @@ TEST(PredictionsWriter, MetaTellsTheRoleOfEveryFrame) {
   EXPECT_THAT(meta.at("is_keyframe").values<std::uint8_t>(), ElementsAre(1, 1, 0));
 }
 
+TEST(PredictionsWriter, MetaTellsTheWindows) {
+  const test::TemporaryFolder folder;
+  PredictionsWriter writer(folder.path());
+  writer.write(small_frame(0), small_image());
+  const WindowRecord second{.scale = 1.5, .transform = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 1}};
+  writer.finish(std::vector<WindowRecord>{{}, second});
+  const auto meta = read_npz(folder / "meta.npz");
+  EXPECT_EQ(meta.at("chunk_scales").type, "<f4");
+  EXPECT_EQ(meta.at("chunk_scales").shape, "2");
+  EXPECT_THAT(meta.at("chunk_scales").values<float>(), ElementsAre(1, 1.5));
+  EXPECT_EQ(meta.at("chunk_transforms").shape, "2,4,4");
+  const std::vector<float> transforms = meta.at("chunk_transforms").values<float>();
+  EXPECT_EQ(transforms[0], 1);
+  EXPECT_EQ(transforms[1], 0);
+  EXPECT_EQ(transforms[16 + 6], 7);
+}
+
+TEST(PredictionsWriter, MetaOfASingleWindowHasNoTransform) {
+  const test::TemporaryFolder folder;
+  PredictionsWriter writer(folder.path());
+  writer.finish(std::vector<WindowRecord>(1));
+  const auto meta = read_npz(folder / "meta.npz");
+  EXPECT_THAT(meta.at("chunk_scales").values<float>(), ElementsAre(1));
+  EXPECT_FALSE(meta.contains("chunk_transforms"));
+}
+
 TEST(PredictionsWriter, RemovesWhatAnEarlierRunLeftAndNothingElse) {
   const test::TemporaryFolder folder;
   for (const char* name : {"frame_000007.npz", "frame_000008.npz.part", "meta.npz", "frame_000001.png", "notes.npz"})

@@ -10,7 +10,7 @@ include(${ROOMS})
 
 # What an include in <> or "" begins with, and the folders that may have it.
 set(homes
-  "opencv2/=src/media"
+  "opencv2/=src/media src/plot"
   "CLI/=tools benchmarks"
   "(cuda|cublas|cudnn|nccl|nvtx|flashinfer|cutlass|cute/|cub/|thrust/)=src/backend src/attention tests/backend tests/attention")
 

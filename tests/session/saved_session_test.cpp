@@ -6,6 +6,7 @@
 #include "base/zip.hpp"
 #include "expect_error.hpp"
 #include "file_size_limit.hpp"
+#include "geometry/induced_flow.hpp"
 #include "golden.hpp"
 #include "lingbot_map/lingbot_map.hpp"
 #include "temporary_folder.hpp"
@@ -80,12 +81,37 @@ class SavedSession : public testing::TestWithParam<Place> {
     return all;
   }
 
+  /// A threshold that about half of the frames pass: the median flow of each frame to the one before.
+  static double middle_flow(const Model& model, const SessionOptions& options, const std::vector<Image>& images) {
+    const std::vector<FrameResult> all = uninterrupted(model, options, images);
+    std::vector<double> flows;
+    for (std::size_t i = 4; i < all.size(); ++i)
+      flows.push_back(
+          mean_induced_flow(all[i].depth, all[i].width, all[i].height, all[i].pose_enc, all[i - 1].pose_enc));
+    std::ranges::sort(flows);
+    return flows[flows.size() / 2];
+  }
+
+  /// A new session for every frame, each with what the one before left in the file.
+  std::vector<FrameResult> by_restored_ones(const Model& model, const SessionOptions& options,
+                                            const std::vector<Image>& images) const {
+    Session(model, options).save(path_);
+    std::vector<FrameResult> all;
+    for (const Image& image : images) {
+      Session session = Session::restore(model, options, path_);
+      append(all, session.push(image));
+      session.save(path_);
+    }
+    append(all, Session::restore(model, options, path_).finish());
+    return all;
+  }
+
   test::TemporaryFolder folder_;
   std::filesystem::path path_ = folder_ / "session.npz";
 };
 
-/// Gathering scale frames, window filling, window full, non-keyframes: wherever it was saved, all that follows is
-/// equal.
+/// Gathering scale frames, window filling, window full, frames that are not kept: wherever it was saved, all that
+/// follows is equal.
 TEST_P(SavedSession, GoesOnFromAnyFrameToTheSameBits) {
   const Model tiny = model();
   const std::vector<Image> images = golden_images(20);
@@ -106,23 +132,54 @@ TEST_P(SavedSession, GoesOnFromAnyFrameToTheSameBits) {
   }
 }
 
-/// A new session for every frame, each with what the one before left in the file.
+/// Frames that are judged after attention, and special tokens that go with their frame's patches.
+TEST_P(SavedSession, HasEverySchemeOfTheCache) {
+  const Model tiny = model();
+  const std::vector<Image> images = golden_images(20);
+  SessionOptions by_flow = options(1);
+  by_flow.flow_threshold = middle_flow(tiny, options(1), images);
+  by_flow.max_non_keyframe_gap = 3;
+  SessionOptions forgetful = options(3);
+  forgetful.trajectory_memory = false;
+  SessionOptions forgetful_by_flow = by_flow;
+  forgetful_by_flow.trajectory_memory = false;
+  for (const SessionOptions& with : {by_flow, forgetful, forgetful_by_flow}) {
+    SCOPED_TRACE(testing::Message() << "flow " << with.flow_threshold << ", memory " << with.trajectory_memory);
+    const std::vector<FrameResult> expected = uninterrupted(tiny, with, images);
+    if (with.flow_threshold > 0) {
+      EXPECT_GT(std::ranges::count(expected, FrameType::keyframe, &FrameResult::type), with.window + 2);
+      EXPECT_GE(std::ranges::count(expected, FrameType::non_keyframe, &FrameResult::type), 3);
+    }
+    expect_equal(by_restored_ones(tiny, with, images), expected);
+  }
+}
+
+/// A sequence after reset() begins as it does in a session that was never used.
+TEST_P(SavedSession, IsSavedAfterAReset) {
+  const Model tiny = model();
+  const std::vector<Image> images = golden_images(9);
+  const std::vector<FrameResult> expected = uninterrupted(tiny, options(2), images);
+  Session first(tiny, options(2));
+  for (const Image& image : images) (void)first.push(image);
+  first.reset();
+  std::vector<FrameResult> before;
+  for (const std::size_t saved_at : {0U, 2U, 5U}) {
+    while (static_cast<std::size_t>(first.frames_pushed()) < saved_at)
+      append(before, first.push(images[static_cast<std::size_t>(first.frames_pushed())]));
+    first.save(path_);
+    Session second = Session::restore(tiny, options(2), path_);
+    std::vector<FrameResult> all = before;
+    for (std::size_t i = saved_at; i < images.size(); ++i) append(all, second.push(images[i]));
+    expect_equal(all, expected);
+  }
+}
+
 TEST_P(SavedSession, IsSavedByARestoredOne) {
   const std::vector<Image> images = golden_images(14);
   for (const bool other : {false, true}) {
     const Model tiny = model(other, other);
-    for (const int interval : {1, 3}) {
-      const std::vector<FrameResult> expected = uninterrupted(tiny, options(interval), images);
-      Session(tiny, options(interval)).save(path_);
-      std::vector<FrameResult> all;
-      for (const Image& image : images) {
-        Session session = Session::restore(tiny, options(interval), path_);
-        append(all, session.push(image));
-        session.save(path_);
-      }
-      append(all, Session::restore(tiny, options(interval), path_).finish());
-      expect_equal(all, expected);
-    }
+    for (const int interval : {1, 3})
+      expect_equal(by_restored_ones(tiny, options(interval), images), uninterrupted(tiny, options(interval), images));
   }
 }
 
@@ -276,7 +333,8 @@ TEST_F(DamagedSession, FlippedBitsAreRefusedOrChangeNothing) {
       ++refused;
     }
   };
-  for (std::size_t at = 3; at < content_.size(); at += content_.size() / 60) flip(at);
+  const std::size_t directory = content_.find("PK\x01\x02");
+  for (std::size_t at = 3; at < directory; at += directory / 60) flip(at);
   EXPECT_EQ(refused, tried) << "a flip in what the file is for";
   for (std::size_t back = 1; back < 400; back += 7) flip(content_.size() - back);  // the directory, its dates included
   EXPECT_GT(refused, tried / 2);
@@ -297,6 +355,23 @@ TEST_F(DamagedSession, ASessionOfAnotherModelOrOtherOptionsIsRefused) {
   expect_refused(HasSubstr("window 4, expected 64"), model(), with(&SessionOptions::window, 64));
   expect_refused(HasSubstr("keyframe_interval 3, expected 1"), model(), with(&SessionOptions::keyframe_interval, 1));
   expect_refused(HasSubstr("camera_iterations 2, expected 4"), model(), with(&SessionOptions::camera_iterations, 4));
+  SessionOptions other = kOptions;
+  other.trajectory_memory = false;
+  expect_refused(HasSubstr("trajectory_memory on, expected off"), model(), other);
+  other = kOptions;
+  other.keyframe_interval = 1;
+  Session by_number(model(), other);
+  by_number.save(path_);
+  other.flow_threshold = 2.5;
+  expect_refused(HasSubstr("flow_threshold 0, expected 2.5"), model(), other);
+  Session(model(), other).save(path_);
+  other.max_non_keyframe_gap = 7;
+  expect_refused(HasSubstr("max_non_keyframe_gap 100, expected 7"), model(), other);
+  expect_error(
+      ErrorCode::input, [&] { (void)WindowedSession::restore(model(), {.session = other}, path_); },
+      HasSubstr("a saved session without windows"));
+
+  write_content(path_, content_);
   Session session = Session::restore(model(), kOptions, path_);
   expect_error(
       ErrorCode::usage, [&] { (void)session.push(Image(56, 28)); }, HasSubstr("56x28 pixels in a session of 28x28"));

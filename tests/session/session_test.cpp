@@ -179,6 +179,32 @@ TEST_F(SessionTest, StatisticsHaveThePublicMeaning) {
   EXPECT_EQ(stats.special_tokens, 60);
 }
 
+TEST_F(SessionTest, WithoutTheTrajectoryMemorySpecialTokensGoWithTheirPatches) {
+  for (const int interval : {1, 2}) {
+    SessionOptions forgetful = options(interval);
+    forgetful.trajectory_memory = false;
+    const auto with = run(model(), options(interval), 16);
+    const auto without = run(model(), forgetful, 16);
+    ASSERT_EQ(with.size(), without.size());
+    const std::size_t first_without_a_kept_frame = 3 + 4 * static_cast<std::size_t>(interval);
+    for (std::size_t i = 0; i < with.size(); ++i) {
+      EXPECT_EQ(with[i].pose_enc == without[i].pose_enc, i < first_without_a_kept_frame) << "frame " << i;
+      EXPECT_EQ(with[i].depth == without[i].depth, i < first_without_a_kept_frame) << "frame " << i;
+    }
+  }
+  SessionOptions forgetful = options();
+  forgetful.trajectory_memory = false;
+  Session session(model(), forgetful);
+  for (int i = 0; i < 40; ++i) (void)session.push(frame(i));
+  EXPECT_EQ(session.cache_stats().frame_count, 40);
+  EXPECT_EQ(session.cache_stats().special_tokens, 6 * (3 + 4));
+  const MemoryPlan plan = Session::plan(model(), forgetful, kWidth, kHeight);
+  const MemoryPlan usual = Session::plan(model(), options(), kWidth, kHeight);
+  EXPECT_EQ(usual.per_kept_frame - plan.per_kept_frame, std::size_t{6} * 128 * 4 * 2 * 4);
+  EXPECT_EQ(plan.cache_slots - usual.cache_slots, std::size_t{8} * 6 * 128 * 4 * 2 * 4);
+  EXPECT_LE(session.cache_bytes(), plan.cache_slots + 40 * plan.per_kept_frame);
+}
+
 TEST_F(SessionTest, TheSameFramesGiveTheSameBytes) {
   expect_equal(run(model(), options(2), 9), run(model(), options(2), 9));
 }

@@ -119,12 +119,13 @@ TEST(BenchOps, TimesWhatTheFilterLeaves) {
   const json& cpu = results[0]["devices"]["cpu"];
   EXPECT_GT(cpu["ms"]["median"].get<double>(), 0);
   EXPECT_GT(cpu["share_of_peak"].get<double>(), 0);
-  EXPECT_EQ(cpu["bound_by"], "compute");
+  // Which of the two it is hangs on peaks that are measured in the same run.
+  EXPECT_THAT(cpu["bound_by"].get<std::string>(), testing::AnyOf("compute", "memory"));
   EXPECT_EQ(results[1]["operation"], "layer_norm");
 }
 
 TEST(Bench, RefusesWhatMakesNoSense) {
-  expect_failure(run_program({"bench"}), 2, HasSubstr("frames, memory, start and ops"));
+  expect_failure(run_program({"bench"}), 2, HasSubstr("frames, memory, start, ops and accuracy"));
   expect_failure(run_program({"bench", "speed"}), 2, HasSubstr("speed"));
   for (const auto& [more, expected] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--depth", "0"}, "--depth: found \"0\""},

@@ -60,6 +60,33 @@ TEST(PlanText, HasLinesOfTheirOwnForWhatAGpuTakes) {
   EXPECT_THAT(text, testing::ContainsRegex("\n  together +542 MB"));
 }
 
+TEST(PlanText, CountsAWindowAndWhatWaits) {
+  PlannedRun run = run_of(38, 0);
+  run.most_kept = 12;
+  run.held_bytes = 7'000'000;
+  EXPECT_THAT(plan_text(kPlan, run), testing::ContainsRegex("kept frames +12.0 kB  12 at a time, 1.00 kB each\n"));
+  EXPECT_THAT(plan_text(kPlan, run), testing::ContainsRegex("common frames +7.00 MB"));
+  EXPECT_THAT(plan_text(kPlan, run), testing::ContainsRegex("together +16.0 MB"));
+  run.frames.reset();
+  EXPECT_THAT(plan_text(kPlan, run), testing::HasSubstr("12 at a time"));
+  run.frames = 9;
+  EXPECT_THAT(plan_text(kPlan, run), testing::HasSubstr("9 at a time"));
+}
+
+TEST(PlanText, TellsThatFlowDecides) {
+  PlannedRun run = run_of(38, 0);
+  run.session.keyframe_interval = 1;
+  run.session.flow_threshold = 20;
+  EXPECT_THAT(plan_text(kPlan, run), testing::HasSubstr("up to 38 of 38 frames"));
+}
+
+TEST(CommonFrames, AreResultsImagesAndRatios) {
+  EXPECT_EQ(common_frames_bytes(1, 10, 7, false), 70U * (2 * 8 + 2 * 3 + 4));
+  EXPECT_EQ(common_frames_bytes(16, 10, 7, true), 16U * 70U * (2 * 24 + 2 * 3 + 4));
+  EXPECT_EQ(common_frames_bytes(0, 10, 7, true), 0U);
+  EXPECT_GT(common_frames_bytes(std::int64_t{1} << 62, 16384, 16384, true), std::size_t{1} << 50);
+}
+
 TEST(PlanText, TellsForHowManyFramesThereIsRoom) {
   EXPECT_THAT(plan_text(kPlan, run_of(38, 6'234'567)), testing::HasSubstr("room for 1,234 kept frames"));
   EXPECT_THAT(plan_text(kPlan, run_of(38, 4'999'999)), testing::HasSubstr("too little"));
@@ -83,6 +110,19 @@ TEST(RequireMemory, RefusesWithTheNumbersAndWhatToChange) {
                  testing::AllOf(testing::HasSubstr("5.02 MB"), testing::HasSubstr("--kv_cache_sliding_window (now 64)"),
                                 testing::HasSubstr("--keyframe_interval (now 3)"),
                                 testing::HasSubstr("--image_size (now 518)"), testing::HasSubstr("--dtype bf16")));
+}
+
+TEST(RequireMemory, CountsWhatWaitsWhereTheHostIsTheDevice) {
+  PlannedRun run = run_of(38, 5'020'000);
+  run.most_kept = 12;
+  run.held_bytes = 8'000;
+  EXPECT_NO_THROW(require_memory(kPlan, run));
+  run.held_bytes = 8'001;
+  expect_refusal(
+      kPlan, run,
+      testing::AllOf(testing::HasSubstr("--window_size"), testing::Not(testing::HasSubstr("--keyframe_interval"))));
+  run.on_cpu = false;
+  EXPECT_NO_THROW(require_memory(kPlan, run));
 }
 
 TEST(RequireMemory, CountsTheWorkspaceAndNotTheContextThatIsThere) {

@@ -28,10 +28,10 @@ struct Outcome {
 class Program {
  public:
   /// Starts it with these words behind its name. `file_size_limit`: no file it writes grows beyond these bytes, as on a
-  /// full disk.
-  explicit Program(const std::vector<std::string>& words, rlim_t file_size_limit = RLIM_INFINITY) {
+  /// full disk. `name`: a copy of it elsewhere.
+  explicit Program(const std::vector<std::string>& words, rlim_t file_size_limit = RLIM_INFINITY,
+                   std::string name = LINGBOT_MAP_PROGRAM) {
     std::vector<std::string> copies = words;
-    std::string name = LINGBOT_MAP_PROGRAM;
     std::vector<char*> arguments = {name.data()};
     for (std::string& word : copies) arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -192,6 +192,23 @@ TEST_F(RunTest, TakesBfloat16AndAConfiguration) {
   EXPECT_EQ(json["settings"]["threads"], 1);
 }
 
+TEST_F(RunTest, TakesTheModelThatComesWithTheProgram) {
+  make_frames(9);
+  std::filesystem::create_directories(folder_ / "bin");
+  std::filesystem::create_directories(folder_ / "share/lingbot-map");
+  std::filesystem::copy_file(LINGBOT_MAP_PROGRAM, folder_ / "bin/lingbot-map");
+  std::filesystem::create_symlink(folder_ / "bin/lingbot-map", folder_ / "linked");
+  const std::string bundled = path("share/lingbot-map/lingbot-map-mini.safetensors");
+  std::filesystem::copy_file(model(), bundled);
+  std::vector<std::string> without_model = words("out");
+  without_model.erase(without_model.begin() + 1, without_model.begin() + 3);
+  const Outcome outcome = Program(without_model, RLIM_INFINITY, path("linked")).wait();
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(bundled + ", which comes with the program"));
+  EXPECT_EQ(report("out")["checkpoint"]["path"], bundled);
+  EXPECT_EQ(report("out")["settings"]["model_path"], bundled);
+}
+
 TEST_F(RunTest, ExplainsItself) {
   const Outcome help = run_program({"run", "--help"});
   EXPECT_EQ(help.exit_code, 0);

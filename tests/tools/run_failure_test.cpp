@@ -48,17 +48,13 @@ TEST_F(RunFailureTest, WrongUsageExitsWithTwo) {
   };
   for (const auto& [more, expected] : cases) expect_refusal(run_program(words("out", more)), 2, HasSubstr(expected));
   expect_refusal(run_program({"run", "--model_path", model(), "--output", path("out")}), 2, StartsWith("no input"));
-  expect_refusal(run_program({"run", "--image_folder", path("frames"), "--output", path("out")}), 2,
-                 HasSubstr("--model_path"));
   expect_refusal(run_program({"jump"}), 2, HasSubstr("jump"));
   expect_refusal(run_program({}), 2, HasSubstr("subcommand"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
-TEST_F(RunFailureTest, WhatIsNotThereYetExitsWithOne) {
+TEST_F(RunFailureTest, WhatThisBuildLacksExitsWithOne) {
   make_frames(1);
-  expect_refusal(run_program(words("out", {"--mode", "windowed"})), 1, StartsWith("--mode: windowed is not there yet"));
-  expect_refusal(run_program(words("out", {"--mask_sky"})), 1, StartsWith("--mask_sky: sky masks are not there yet"));
   expect_refusal(run_program(words("out", {"--dtype", "fp16", "--device", "cpu"})), 1, StartsWith("dtype fp16"));
   expect_refusal(run_program(words("out", {"--backend", "flashinfer", "--device", "cpu"})), 1,
                  StartsWith("--backend: found flashinfer"));

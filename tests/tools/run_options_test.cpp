@@ -59,6 +59,7 @@ TEST(RunFlags, HaveThePublicDefaults) {
   EXPECT_EQ(settings.model.device, default_device());
   EXPECT_FALSE(settings.model.dtype);
   EXPECT_TRUE(settings.session.graphs);
+  EXPECT_TRUE(settings.session.trajectory_memory);
   EXPECT_FALSE(settings.session.profile);
   EXPECT_EQ(settings.session.attention, AttentionKind::automatic);
   EXPECT_FALSE(settings.keyframe_interval);
@@ -86,8 +87,11 @@ TEST(RunFlags, ShowThePublicSpellingInTheHelpText) {
   CLI::App app;
   RunOptions options;
   add_run_flags(app, options);
-  EXPECT_THAT(app.help(), AllOf(HasSubstr("--image_folder DIR"), HasSubstr("--keyframe_interval N|auto"),
-                                testing::Not(HasSubstr("--image-folder")), testing::Not(HasSubstr("--mask_sky"))));
+  EXPECT_THAT(app.help(),
+              AllOf(HasSubstr("--image_folder DIR"), HasSubstr("--keyframe_interval N|auto"), HasSubstr("--mask_sky"),
+                    HasSubstr("--sky_model FILE.onnx|builtin"), HasSubstr("--sky_mask_dir DIR"),
+                    HasSubstr("--sky_mask_visualization_dir DIR"), testing::Not(HasSubstr("--image-folder")),
+                    testing::Not(HasSubstr("--skyseg_model_path"))));
 }
 
 TEST(RunFlags, WithoutEffectLeaveALine) {
@@ -97,15 +101,6 @@ TEST(RunFlags, WithoutEffectLeaveALine) {
   ASSERT_EQ(options.notes.size(), 7U);
   EXPECT_THAT(options.notes, testing::Each(HasSubstr("changes nothing")));
   EXPECT_THAT(options.notes, testing::Contains(StartsWith("--max_frame_num: ")));
-}
-
-TEST(RunFlags, ForWhatIsNotThereYetAreRefused) {
-  for (const char* flags : {"--mode windowed", "--window_size 64", "--overlap-size 16", "--overlap_keyframes 8",
-                            "--mask_sky", "--sky_mask_dir d", "--sky_mask_visualization_dir d"}) {
-    const Refusal refused = refusal(kBasics + flags);
-    EXPECT_EQ(refused.code, ErrorCode::unsupported) << flags;
-    EXPECT_THAT(refused.text, AllOf(StartsWith("--"), HasSubstr("not there yet"))) << flags;
-  }
 }
 
 TEST(RunFlags, RefuseWhatTheyDoNotKnow) {
@@ -139,6 +134,19 @@ TEST(RunSettings, RefuseImpossibleValues) {
       {"--keyframe_interval 2.5", "--keyframe_interval: found \"2.5\""},
       {"--kv_cache_sliding_window 0", "--kv_cache_sliding_window: found 0"},
       {"--camera_num_iterations 0", "--camera_num_iterations: found 0"},
+      {"--flow_threshold -1", "--flow_threshold: found -1"},
+      {"--flow_threshold nan", "--flow_threshold: found nan"},
+      {"--flow_threshold inf", "--flow_threshold: found inf"},
+      {"--max_non_keyframe_gap 0", "--max_non_keyframe_gap: found 0"},
+      {"--flow_threshold 5 --keyframe_interval 2", "--flow_threshold and --keyframe_interval contradict"},
+      {"--mode windowed --window_size 0", "--window_size: found 0"},
+      {"--mode windowed --window_size -64", "--window_size: found -64"},
+      {"--mode windowed --overlap_size -1", "--overlap_size: found -1"},
+      {"--mode windowed --overlap_keyframes 0", "--overlap_keyframes: found 0"},
+      {"--mode windowed --window_alignment best", "--window_alignment: found \"best\", expected exact or robust"},
+      {"--mode windowed --window_size 16", "--mode windowed: overlap_size is 16, but a window has 16 frames"},
+      {"--mode windowed --overlap_keyframes 64", "overlap_keyframes is 64, an overlap of 64 frames"},
+      {"--mode windowed --window_size 8 --overlap_size 4 --flow_threshold 9", "no frame in common"},
       {"--backend cudnn", "--backend: found \"cudnn\", expected auto, sdpa or flashinfer"},
       {"--use_sdpa --backend flashinfer", "--use_sdpa and --backend flashinfer"},
       {"--device gpu", "--device: found \"gpu\", expected auto, cpu, cuda or cuda:N"},
@@ -147,6 +155,9 @@ TEST(RunSettings, RefuseImpossibleValues) {
       {"--timestamps exif", "--timestamps: found \"exif\""},
       {"--conf_threshold nan", "--conf_threshold: found nan"},
       {"--downsample_factor 0", "--downsample_factor: found 0"},
+      {"--mask_sky", "--mask_sky: no sky model; give --sky_model FILE"},
+      {"--sky_model builtin", "--sky_model: found without --mask_sky"},
+      {"--skyseg_model_path x.onnx", "--sky_model: found without --mask_sky"},
       {"--quiet --verbose", "--quiet and --verbose"},
   };
   for (const auto& [flags, expected] : cases) {
@@ -155,6 +166,50 @@ TEST(RunSettings, RefuseImpossibleValues) {
     EXPECT_THAT(refused.text, HasSubstr(expected)) << flags;
     EXPECT_THAT(refused.text, testing::Not(HasSubstr("\n"))) << flags;
   }
+}
+
+TEST(RunSettings, WindowsHaveThePublicDefaults) {
+  EXPECT_FALSE(settled("").windowed);
+  const RunSettings settings = settled("--mode windowed --num_scale_frames 4");
+  ASSERT_TRUE(settings.windowed);
+  EXPECT_EQ(settings.windowed->window_size, 64);
+  EXPECT_EQ(settings.windowed->overlap_size, 16);
+  EXPECT_FALSE(settings.windowed->overlap_keyframes);
+  EXPECT_EQ(settings.windowed->alignment, WindowAlignment::exact);
+  EXPECT_EQ(settings.windowed->session.scale_frames, 4);
+  EXPECT_EQ(settings.windowed->session.keyframe_interval, 1);
+  EXPECT_EQ(settings.session.flow_threshold, 0);
+  EXPECT_EQ(settings.session.max_non_keyframe_gap, 100);
+}
+
+TEST(RunSettings, WindowsAreTheLibrarysTerms) {
+  const RunSettings settings = settled(
+      "--mode windowed --window_size 128 --overlap-keyframes 8 --keyframe_interval 13 --window_alignment robust");
+  EXPECT_EQ(settings.windowed->window_size, 128);
+  EXPECT_EQ(settings.windowed->overlap_keyframes, 8);
+  EXPECT_EQ(settings.windowed->session.keyframe_interval, 13);
+  EXPECT_EQ(settings.windowed->alignment, WindowAlignment::robust);
+  const RunSettings flow = settled("--flow_threshold 25 --max_non_keyframe_gap 30");
+  EXPECT_EQ(flow.session.flow_threshold, 25);
+  EXPECT_EQ(flow.session.max_non_keyframe_gap, 30);
+  EXPECT_FALSE(flow.keyframe_interval);
+}
+
+TEST(RunSettings, SayWhichWindowFlagsHaveNoEffect) {
+  const auto notes = [](const std::string& flags) {
+    RunOptions options = parsed(kBasics + flags);
+    static_cast<void>(settle(options));
+    return options.notes;
+  };
+  EXPECT_THAT(notes("--window_size 9 --overlap_size 99 --overlap_keyframes 2 --window_alignment robust"),
+              testing::ElementsAre(StartsWith("--window_size: changes nothing without --mode windowed"),
+                                   StartsWith("--overlap_size: "), StartsWith("--overlap_keyframes: "),
+                                   StartsWith("--window_alignment: ")));
+  EXPECT_THAT(notes("--mode windowed --overlap_size 16 --overlap_keyframes 20"),
+              testing::ElementsAre(StartsWith("--overlap_size: ignored, because --overlap_keyframes")));
+  EXPECT_THAT(notes("--max_non_keyframe_gap 9"),
+              testing::ElementsAre(StartsWith("--max_non_keyframe_gap: changes nothing without --flow_threshold")));
+  EXPECT_THAT(notes("--mode windowed --flow_threshold 9 --max_non_keyframe_gap 9"), testing::IsEmpty());
 }
 
 TEST(RunSettings, RefuseWhatTheCpuLacks) {
@@ -186,10 +241,29 @@ TEST(RunSettings, AVideoWinsOverAFolder) {
   EXPECT_THAT(options.notes.front(), StartsWith("--image_folder: ignored"));
 }
 
+TEST(RunSettings, KeepSkyMasksWithTheResultsUnlessToldOtherwise) {
+  RunOptions options = parsed(kBasics + "--mask_sky --skyseg-model-path x.onnx");
+  static_cast<void>(settle(options));
+  EXPECT_EQ(options.sky_model, "x.onnx");
+  EXPECT_EQ(options.sky_mask_dir, "out/sky_masks");
+  options = parsed(kBasics + "--mask_sky --sky_model builtin --sky-mask-dir masks");
+  static_cast<void>(settle(options));
+  EXPECT_EQ(options.sky_model, kBuiltinSky);
+  EXPECT_EQ(options.sky_mask_dir, "masks");
+}
+
+TEST(RunSettings, SkyFoldersChangeNothingWithoutMasks) {
+  RunOptions options = parsed(kBasics + "--sky_mask_dir d --sky_mask_visualization_dir e");
+  static_cast<void>(settle(options));
+  EXPECT_THAT(options.notes, testing::ElementsAre("--sky_mask_dir: changes nothing without --mask_sky",
+                                                  "--sky_mask_visualization_dir: changes nothing without --mask_sky"));
+}
+
 TEST(RunSettings, AreTheLibrarysTerms) {
   const RunSettings settings = settled(
       "--dtype bf16 --use_sdpa --threads 3 --keyframe_interval 6 --num_scale_frames 4 "
-      "--kv_cache_sliding_window 16 --camera_num_iterations 2 --no_graphs --profile");
+      "--kv_cache_sliding_window 16 --camera_num_iterations 2 --no_graphs --profile "
+      "--no_trajectory_memory");
   EXPECT_EQ(settings.model.dtype, DType::bf16);
   EXPECT_EQ(settings.model.threads, 3);
   EXPECT_EQ(settings.keyframe_interval, 6);
@@ -198,6 +272,7 @@ TEST(RunSettings, AreTheLibrarysTerms) {
   EXPECT_EQ(settings.session.window, 16);
   EXPECT_EQ(settings.session.camera_iterations, 2);
   EXPECT_FALSE(settings.session.graphs);
+  EXPECT_FALSE(settings.session.trajectory_memory);
   EXPECT_TRUE(settings.session.profile);
 }
 

@@ -45,6 +45,21 @@ std::vector<std::string> list_of(std::string_view flag, const std::string& text)
   return parts;
 }
 
+std::string FrameSize::text() const { return message(width, "x", height); }
+
+FrameSize frame_size(const std::string& text) {
+  constexpr int largest_side = 16384;
+  const auto in_range = [](int side) { return side >= 1 && side <= largest_side; };
+  const char* end = text.data() + text.size();
+  FrameSize size;
+  const auto [cross, wrong_width] = std::from_chars(text.data(), end, size.width);
+  if (wrong_width == std::errc{} && cross != end && *cross == 'x') {
+    const auto [stop, wrong_height] = std::from_chars(cross + 1, end, size.height);
+    if (wrong_height == std::errc{} && stop == end && in_range(size.width) && in_range(size.height)) return size;
+  }
+  fail(ErrorCode::usage, "--size: found \"", text, "\", expected WIDTHxHEIGHT in pixels, as 518x378");
+}
+
 Device device_of(const std::string& text) {
   if (text == "auto") return default_device();
   try {

@@ -25,6 +25,15 @@ void require_at_least_one(std::string_view flag, std::int64_t value);
 /// "a,b" as its parts, none of which may be empty.
 [[nodiscard]] std::vector<std::string> list_of(std::string_view flag, const std::string& text);
 
+struct FrameSize {
+  int width = 0;   ///< pixels
+  int height = 0;  ///< pixels
+
+  [[nodiscard]] std::string text() const;
+};
+/// Reads the value of --size, "518x378".
+[[nodiscard]] FrameSize frame_size(const std::string& text);
+
 /// "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:N".
 [[nodiscard]] Device device_of(const std::string& text);
 /// "auto" (unset), "fp32", "bf16" or "fp16".

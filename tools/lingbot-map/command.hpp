@@ -15,6 +15,10 @@ void add_info(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_preprocess(CLI::App& app);
+void add_scene(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_profile(CLI::App& app);
+void add_picture(CLI::App& app);
+void add_eval(CLI::App& app);
 
 }  // namespace lingbot_map::tool

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,17 +11,26 @@
 #include "console.hpp"
 #include "media/frame_source.hpp"
 #include "run_options.hpp"
+#include "sky/sky_mask.hpp"
 #include "timestamps.hpp"
 
 namespace lingbot_map::tool {
+
+/// The sky of a frame.
+struct FrameSky {
+  SkyMask mask;
+  bool reused = false;  ///< of an earlier run
+  double seconds = 0;   ///< it took
+};
 
 /// A frame on its way through the program.
 struct TimedFrame {
   SourceFrame source;
   double timestamp = 0;  ///< seconds
   /// Why the frames between the one before and this one were left out, a line each.
-  std::vector<std::string> left_out;
-  double decode_seconds = 0;  ///< that reading took from the beginning up to this frame
+  std::vector<std::string> left_out{};
+  double decode_seconds = 0;    ///< that reading took from the beginning up to this frame
+  std::future<FrameSky> sky{};  ///< its mask, where that is made beside the reconstruction
 };
 
 /// The last frame that was used, to go on after it.

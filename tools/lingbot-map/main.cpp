@@ -28,7 +28,11 @@ int main(int argc, char** argv) {
   lingbot_map::tool::add_info(app);
   lingbot_map::tool::add_convert(app);
   lingbot_map::tool::add_synth(app);
+  lingbot_map::tool::add_scene(app);
   lingbot_map::tool::add_bench(app);
+  lingbot_map::tool::add_profile(app);
+  lingbot_map::tool::add_eval(app);
+  lingbot_map::tool::add_picture(app);
   try {
     app.parse(argc, argv);  // an unknown word is told before a missing command
     if (app.get_subcommands().empty()) throw CLI::RequiredError("A subcommand");

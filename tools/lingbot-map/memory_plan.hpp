@@ -16,6 +16,10 @@ namespace lingbot_map::tool {
 /// sequence does not fill takes only what it fills.
 [[nodiscard]] SessionOptions filled_part(SessionOptions options, std::optional<std::int64_t> frames);
 
+/// Bytes in the host's memory for what waits where two windows meet: results of both for the common frames, their
+/// images for the second window and for the files, and the depth ratios of which the median is taken.
+[[nodiscard]] std::size_t common_frames_bytes(std::int64_t overlap, int width, int height, bool world_points) noexcept;
+
 /// What a session takes beside the weights before it keeps a frame.
 [[nodiscard]] std::size_t fixed_bytes(const MemoryPlan& plan) noexcept;
 
@@ -26,6 +30,10 @@ struct PlannedRun {
   int height = 0;  ///< pixels
   std::optional<std::int64_t> frames{};
   DType dtype = DType::f32;
+  /// In windowed mode: the most that a window keeps, and what common_frames_bytes() says.
+  std::optional<std::int64_t> most_kept{};
+  std::size_t held_bytes = 0;
+  bool on_cpu = true;  ///< the host's memory is the device's
   /// Free memory of the device once the weights are there; 0: not known.
   std::size_t free_bytes = 0;
 };

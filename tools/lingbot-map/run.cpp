@@ -1,9 +1,8 @@
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <deque>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -13,8 +12,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/file.hpp"
 #include "base/message.hpp"
@@ -26,26 +23,26 @@
 #include "command.hpp"
 #include "config/manifest.hpp"
 #include "console.hpp"
+#include "default_model.hpp"
 #include "export/json_file.hpp"
+#include "frame_stream.hpp"
 #include "input_frames.hpp"
 #include "interrupt.hpp"
 #include "lingbot_map/device_info.hpp"
 #include "memory_plan.hpp"
-#include "pipeline.hpp"
 #include "process_memory.hpp"
-#include "progress.hpp"
 #include "run_options.hpp"
 #include "run_output.hpp"
 #include "run_report.hpp"
 #include "run_saver.hpp"
+#include "run_stages.hpp"
 #include "saved_run.hpp"
+#include "sky_masks.hpp"
 #include "stage_table.hpp"
 #include "stopwatch.hpp"
 
 namespace lingbot_map::tool {
 namespace {
-
-constexpr std::size_t kQueueCapacity = 4;
 
 Verbosity verbosity_of(const RunOptions& options) {
   if (options.quiet) return Verbosity::quiet;
@@ -53,15 +50,6 @@ Verbosity verbosity_of(const RunOptions& options) {
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-/// A result and the frame that it is for.
-struct FrameOutcome {
-  FrameResult result;
-  TimedFrame frame;
-};
-
-/// What travels from the computing thread to the writing one.
-using Step = std::variant<FrameOutcome, Cut>;
 
 /// One call of the command, from its options to its exit.
 class Run {
@@ -74,13 +62,12 @@ class Run {
   void find_saved_run();
   void load_model();
   void choose_keyframe_interval();
+  void plan_memory();
   [[nodiscard]] PlannedRun planned_run() const;
   void require_same_run_as_before();
-  [[nodiscard]] Session make_session();
+  [[nodiscard]] std::unique_ptr<FrameStream> make_stream();
   [[nodiscard]] RunOutput make_output();
   void stream();
-  void run_stages(Session& session, RunOutput& output, RunSaver& saver);
-  [[nodiscard]] StageTimes all_stages(const Session& session) const;
   void hash_checkpoint();
   void end(RunStatus status, const std::exception_ptr& failure);
   void write_report();
@@ -93,6 +80,7 @@ class Run {
   Stopwatch total_;
   RunReport report_;
   std::optional<InputFrames> input_;
+  std::optional<SkyMasks> sky_;
   CheckpointFolder checkpoints_;
   std::string saved_in_;                                   ///< the file that tells of the run to go on with
   std::optional<SavedRun> saved_;                          ///< that run
@@ -109,6 +97,7 @@ Run::Run(RunOptions options)
       checkpoints_(options_.output) {
   report_.options = options_;
   report_.session = settings_.session;
+  report_.windowed = settings_.windowed;
   for (const std::string& note : options_.notes) console_.info(note);
 }
 
@@ -117,6 +106,7 @@ void Run::execute() {
   if (options_.resume && !options_.plan) find_saved_run();
   load_model();
   choose_keyframe_interval();
+  plan_memory();
   if (options_.plan) {
     print(plan_text(plan_, planned_run()));
     return;
@@ -132,6 +122,11 @@ void Run::execute() {
 
 /// Before the weights are read, which may take long: whatever is wrong with the input is said at once.
 void Run::open_input() {
+  if (options_.model_path.empty()) {
+    options_.model_path = default_model().string();
+    report_.options.model_path = options_.model_path;
+    console_.info("model: " + options_.model_path + ", which comes with the program");
+  }
   const std::unique_ptr<Checkpoint> checkpoint = Checkpoint::open(options_.model_path);
   report_.config = options_.config.empty() ? infer_config(*checkpoint) : infer_config(*checkpoint, options_.config);
   report_.checkpoint_format = checkpoint->format();
@@ -147,6 +142,7 @@ void Run::open_input() {
          " do not come a second time, so that a run could go on with them; leave the flag out");
   report_.expected_frames = input_->expected();
   report_.input_fingerprint = input_->fingerprint();
+  if (options_.mask_sky && !options_.plan) report_.sky = sky_.emplace(options_, console_).report();
   report_.width = input_->width();
   report_.height = input_->height();
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
@@ -199,33 +195,67 @@ void Run::load_model() {
 }
 
 void Run::choose_keyframe_interval() {
-  report_.session.keyframe_interval =
-      settings_.keyframe_interval.value_or(automatic_keyframe_interval(report_.expected_frames));
-  if (!settings_.keyframe_interval)
+  int& interval = report_.session.keyframe_interval;
+  if (report_.session.flow_threshold > 0) {
+    console_.info(message("keyframes: by flow, above ", report_.session.flow_threshold, " pixels or after ",
+                          report_.session.max_non_keyframe_gap, " frames"));
+  } else if (settings_.keyframe_interval) {
+    interval = *settings_.keyframe_interval;
+  } else if (report_.windowed) {
+    console_.info("keyframe interval: 1, since no window grows beyond what the network was trained with");
+  } else {
+    interval = automatic_keyframe_interval(report_.expected_frames);
     console_.info(message(
-        "keyframe interval: ", report_.session.keyframe_interval,
+        "keyframe interval: ", interval,
         report_.expected_frames ? ", chosen for this number of frames" : ", since the number of frames is not known"));
-  plan_ = Session::plan(*model_, filled_part(report_.session, report_.expected_frames), report_.width, report_.height);
+  }
+  if (!report_.windowed) return;
+  report_.windowed->session = report_.session;
+  const auto [frames, overlap] = WindowedSession::extent(*report_.windowed);
+  const bool by_flow = report_.session.flow_threshold > 0;
+  console_.info(message("windows: ", by_flow ? "at least " : "", frames, " frames each, ", by_flow ? "up to " : "",
+                        overlap, " in common",
+                        overlap == 0 ? ": without an overlap windows are not placed on each other" : ""));
+}
+
+void Run::plan_memory() {
+  const SessionOptions session = planned_run().session;
+  if (report_.windowed) {
+    WindowedOptions windowed = *report_.windowed;
+    windowed.session = session;
+    plan_ = WindowedSession::plan(*model_, windowed, report_.width, report_.height);
+  } else {
+    plan_ = Session::plan(*model_, session, report_.width, report_.height);
+  }
 }
 
 PlannedRun Run::planned_run() const {
-  return {.session = filled_part(report_.session, report_.expected_frames),
-          .width = report_.width,
-          .height = report_.height,
-          .frames = report_.expected_frames,
-          .dtype = report_.dtype,
-          .free_bytes = device_info(report_.device).free_bytes};
+  PlannedRun run{.session = filled_part(report_.session, report_.expected_frames),
+                 .width = report_.width,
+                 .height = report_.height,
+                 .frames = report_.expected_frames,
+                 .dtype = report_.dtype,
+                 .on_cpu = report_.device == Device::cpu(),
+                 .free_bytes = device_info(report_.device).free_bytes};
+  if (report_.windowed) {
+    const auto [frames, overlap] = WindowedSession::extent(*report_.windowed);
+    const int keyframes = std::max(report_.windowed->window_size - run.session.scale_frames, 1);
+    run.session.window = std::min(run.session.window, keyframes);
+    run.most_kept = std::max(report_.windowed->window_size, run.session.scale_frames);
+    run.held_bytes = common_frames_bytes(overlap, run.width, run.height, model_->config().has_point_head);
+  }
+  return run;
 }
 
-Session Run::make_session() {
-  if (!saved_) return Session(*model_, report_.session);
+std::unique_ptr<FrameStream> Run::make_stream() {
+  if (!saved_) return open_stream(*model_, report_.session, report_.windowed);
   const std::filesystem::path file = checkpoints_.session_file(saved_->counts.frames);
-  Session session = Session::restore(*model_, report_.session, file);
-  if (session.frames_pushed() != saved_->counts.frames)
-    fail(ErrorCode::input, file.string(), ": has ", session.frames_pushed(), " frames, expected the ",
+  std::unique_ptr<FrameStream> stream = open_stream(*model_, report_.session, report_.windowed, &file);
+  if (stream->frames_given() != saved_->counts.frames)
+    fail(ErrorCode::input, file.string(), ": has given ", stream->frames_given(), " frames, expected the ",
          saved_->counts.frames, " of ", saved_in_, "; begin the run anew");
   checkpoints_.keep_only(saved_->counts.frames);
-  return session;
+  return stream;
 }
 
 RunOutput Run::make_output() {
@@ -253,16 +283,26 @@ RunOutput Run::make_output() {
 }
 
 void Run::stream() {
-  Session session = make_session();
-  report_.attention = session.attention();
-  console_.info(message("attention: ", session.attention_description()));
+  const SavedRun* const from = saved_ ? &*saved_ : nullptr;
+  const std::unique_ptr<FrameStream> stream = make_stream();
+  report_.attention = stream->attention();
+  console_.info(message("attention: ", stream->attention_description()));
   const nlohmann::ordered_json identity = identity_of(to_json(report_));
-  if (saved_) {
-    if (const std::string differences = numeric_differences(saved_->identity, identity); !differences.empty())
+  if (from) {
+    if (const std::string differences = numeric_differences(from->identity, identity); !differences.empty())
       console_.warning("from here on results may differ in their last bits: " + differences);
   }
   RunOutput output = make_output();
-  RunSaver saver(checkpoints_, options_.checkpoint_every, identity, console_, saved_ ? &*saved_ : nullptr);
+  if (sky_) sky_->start(report_.counts.frames, from && from->sky ? &*from->sky : nullptr);
+  RunSaver saver(checkpoints_, options_.checkpoint_every, identity, console_, from);
+  RunStages stages({.input = *input_,
+                    .stream = *stream,
+                    .output = output,
+                    .saver = saver,
+                    .sky = sky_ ? &*sky_ : nullptr,
+                    .console = console_,
+                    .process = total_},
+                   from, report_);
   write_report();
   interrupt_.arm([this] {
     console_.info("interrupted: what was computed so far is being written; once more ends the program at once");
@@ -275,9 +315,11 @@ void Run::stream() {
   {
     const std::jthread hashing([this] { hash_checkpoint(); });
     try {
-      run_stages(session, output, saver);
+      stages.run(stop_);
+      if (report_.counts.frames == 0 && !interrupt_.happened())
+        fail(ErrorCode::input, input_->name(), ": none of its ", input_->skipped(), " frames could be read");
       if (interrupt_.happened()) status = RunStatus::interrupted;
-      output.finish();
+      output.finish(stream->windows());
     } catch (const std::exception& error) {
       status = RunStatus::failed;
       report_.error = error.what();
@@ -291,10 +333,11 @@ void Run::stream() {
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));
-  if (options_.profile || report_.device == Device::cpu()) report_.stages = all_stages(session);
+  if (options_.profile || report_.device == Device::cpu()) report_.stages = stages.stage_times();
   report_.device_info = device_info(report_.device);
-  report_.cache = session.cache_stats();
-  report_.cache_bytes = session.cache_bytes();
+  report_.windows.assign(stream->windows().begin(), stream->windows().end());
+  report_.cache = stream->cache_stats();
+  report_.cache_bytes = stream->cache_bytes();
   if (status != RunStatus::complete && saver.saved_frames() > 0)
     console_.info(message("saved after ", saver.saved_frames(), " frames: --resume goes on from there"));
   end(status, failure);
@@ -308,104 +351,6 @@ void Run::hash_checkpoint() {
   } catch (const std::exception& error) {
     console_.warning(message("the SHA-256 of the checkpoint is missing: ", error.what()));
   }
-}
-
-StageTimes Run::all_stages(const Session& session) const {
-  StageTimes stages = session.stage_times();
-  if (saved_) {
-    stages.encoder += saved_->stages.encoder;
-    stages.frame_attention += saved_->stages.frame_attention;
-    stages.global_attention += saved_->stages.global_attention;
-    stages.camera += saved_->stages.camera;
-    stages.depth += saved_->stages.depth;
-  }
-  return stages;
-}
-
-void Run::run_stages(Session& session, RunOutput& output, RunSaver& saver) {
-  const std::int64_t first = report_.counts.frames;
-  Progress progress(console_, report_.expected_frames, first);
-  std::deque<TimedFrame> waiting;  // frames that were submitted and have no result yet
-  std::int64_t results = first;
-  Cut here;  // the last frame that has a result
-  const auto pair_up = [&](std::vector<FrameResult> computed, std::vector<Step>& outcomes) {
-    for (FrameResult& result : computed) {
-      TimedFrame& frame = waiting.front();
-      here.position = {frame.source.source_index, frame.timestamp, frame.source.name};
-      here.seconds.decode = frame.decode_seconds;
-      outcomes.emplace_back(FrameOutcome{std::move(result), std::move(frame)});
-      waiting.pop_front();
-      ++results;
-    }
-    progress.update(results, session.cache_stats().frame_count);
-  };
-  const auto collect_all_but = [&](int on_their_way) {
-    std::vector<Step> outcomes;
-    while (session.in_flight() > on_their_way) pair_up(session.collect(), outcomes);
-    return outcomes;
-  };
-  const Stopwatch watch;
-  const double earlier_stream = report_.seconds.stream;
-  const auto cut_here = [&](std::vector<Step>& outcomes) {
-    if (!waiting.empty()) return;  // scale frames: there is nothing to lose yet
-    std::optional<Cut> cut = saver.save_session(session, results);
-    if (!cut) return;
-    cut->position = here.position;
-    cut->stages = all_stages(session);
-    cut->seconds = {.decode = here.seconds.decode,
-                    .inference = report_.seconds.inference,
-                    .stream = earlier_stream + watch.seconds(),
-                    .total = earlier_seconds_ + total_.seconds()};
-    outcomes.emplace_back(*std::move(cut));
-  };
-  std::atomic<bool> input_ended = false;
-
-  Stages<TimedFrame, Step> stages;
-  stages.produce = [&] {
-    std::optional<TimedFrame> frame;
-    {
-      const Timed timed(report_.seconds.decode);
-      frame = input_->next();
-    }
-    if (frame) frame->decode_seconds = report_.seconds.decode;
-    input_ended = !frame && !stop_.stop_requested();
-    return frame;
-  };
-  stages.transform = [&](TimedFrame frame) {
-    const Timed timed(report_.seconds.inference);
-    waiting.push_back(std::move(frame));
-    session.submit(waiting.back().source.image);
-    // The device works on this frame while the one before it is taken, written, and the next one read.
-    if (!saver.due(results + static_cast<std::int64_t>(waiting.size()))) return collect_all_but(1);
-    std::vector<Step> outcomes = collect_all_but(0);
-    cut_here(outcomes);
-    return outcomes;
-  };
-  stages.drain = [&] {
-    const Timed timed(report_.seconds.inference);
-    std::vector<Step> outcomes = collect_all_but(0);
-    if (!input_ended && saver.worth_a_last_one(results)) cut_here(outcomes);
-    return outcomes;
-  };
-  stages.finish = [&] {
-    const Timed timed(report_.seconds.inference);
-    std::vector<Step> outcomes;
-    pair_up(session.finish(), outcomes);
-    return outcomes;
-  };
-  stages.consume = [&](Step step) {
-    const Timed timed(report_.seconds.write);
-    if (const Cut* cut = std::get_if<Cut>(&step)) return saver.commit(*cut, output, report_);
-    auto& outcome = std::get<FrameOutcome>(step);
-    saver.note(outcome.frame);
-    output.write(outcome.result, std::move(outcome.frame));
-    report_.counts.add(outcome.result.type);
-  };
-
-  const Timed timed(report_.seconds.stream);
-  run_pipeline(stages, kQueueCapacity, stop_);
-  if (report_.counts.frames == 0 && !interrupt_.happened())
-    fail(ErrorCode::input, input_->name(), ": none of its ", input_->skipped(), " frames could be read");
 }
 
 void Run::end(RunStatus status, const std::exception_ptr& failure) {
@@ -429,6 +374,7 @@ void Run::end(RunStatus status, const std::exception_ptr& failure) {
 
 void Run::write_report() {
   report_.seconds.total = earlier_seconds_ + total_.seconds();
+  if (sky_) report_.sky = sky_->report();
   report_.peak_memory_bytes = peak_resident_bytes();
   write_json(std::filesystem::path(options_.output) / "run.json", to_json(report_));
 }

@@ -22,15 +22,23 @@ void add_input_flags(Flags& flags, RunOptions& options) {
 
 void add_model_flags(Flags& flags, RunOptions& options) {
   flags.group("Model and cache");
-  flags.value("--model_path", options.model_path, "Checkpoint: .pt or .safetensors", "FILE")->required();
+  flags.value("--model_path", options.model_path,
+              "Checkpoint: .pt or .safetensors (the one that comes with the program)", "FILE");
   flags.value("--config", options.config, "Sizes of the network, where the checkpoint does not tell them",
               "FILE.json|official|tiny");
-  flags.value("--mode", options.mode, "Streaming is the only one there is yet", "streaming");
+  flags.value("--mode", options.mode, "One stream (the default), or windows that each begin anew, for long sequences",
+              "streaming|windowed");
   flags.value("--num_scale_frames", options.num_scale_frames, "Frames of the first pass, which stay for ever (8)", "N");
   flags.value("--keyframe_interval", options.keyframe_interval,
               "Every n-th frame is kept; auto: 1 up to 320 frames, else frames / 320", "N|auto");
+  flags.value("--flow_threshold", options.flow_threshold,
+              "Above 0: frames are kept when their pixels moved by more, instead of every n-th", "PIXELS");
+  flags.value("--max_non_keyframe_gap", options.max_non_keyframe_gap,
+              "With --flow_threshold: a frame this long after the last kept one is kept (100)", "N");
   flags.value("--kv_cache_sliding_window", options.kv_cache_sliding_window, "Keyframes kept whole (64)", "N");
   flags.value("--camera_num_iterations", options.camera_num_iterations, "Refinement passes of the pose (4)", "N");
+  flags.flag("--no_trajectory_memory", options.no_trajectory_memory,
+             "Forget the special tokens of a keyframe with its patches, to see what they are good for");
   flags.value("--backend", options.backend, "Attention back end", "auto|sdpa|flashinfer");
   flags.flag("--use_sdpa", options.use_sdpa, "Same as --backend sdpa");
   flags.value("--device", options.device, "Where the network runs; auto: a GPU where there is one",
@@ -40,6 +48,16 @@ void add_model_flags(Flags& flags, RunOptions& options) {
               "auto|fp32|bf16|fp16");
   flags.value("--threads", options.threads, "Of the CPU; 0: one for each processor (0)", "N");
   flags.flag("--no_graphs", options.no_graphs, "Do not record a frame's operations on a GPU to replay them: same bits");
+}
+
+void add_window_flags(Flags& flags, RunOptions& options) {
+  flags.group("Windows (--mode windowed)");
+  flags.value("--window_size", options.window_size, "Frames that a window keeps: scale frames and keyframes (64)", "N");
+  flags.value("--overlap_size", options.overlap_size, "Frames in common with the window before (16)", "N");
+  flags.value("--overlap_keyframes", options.overlap_keyframes, "The same in keyframes; wins", "N");
+  flags.value("--window_alignment", options.window_alignment,
+              "How windows are placed: by one camera and the median of depths (exact, the default) or by all points",
+              "exact|robust");
 }
 
 void add_output_flags(Flags& flags, RunOptions& options) {
@@ -62,6 +80,16 @@ void add_output_flags(Flags& flags, RunOptions& options) {
   flags.flag("--verbose", options.verbose, "Print more");
 }
 
+void add_sky_flags(Flags& flags, RunOptions& options) {
+  flags.group("Sky");
+  flags.flag("--mask_sky", options.mask_sky, "Find the sky in every frame and set its confidence to 0");
+  flags.value("--sky_model,--skyseg_model_path", options.sky_model,
+              "What finds it: the public network skyseg.onnx, or an estimate that needs no file", "FILE.onnx|builtin");
+  flags.value("--sky_mask_dir", options.sky_mask_dir, "Masks are kept there for later runs (OUTPUT/sky_masks)", "DIR");
+  flags.value("--sky_mask_visualization_dir", options.sky_mask_visualization_dir,
+              "Write frame, mask and overlay side by side", "DIR");
+}
+
 /// The rest of the public demo's flags, so that its command lines work or say why they do not.
 void add_other_public_flags(Flags& flags, RunOptions& options) {
   auto& notes = options.notes;
@@ -72,13 +100,6 @@ void add_other_public_flags(Flags& flags, RunOptions& options) {
   flags.switch_for("--no-offload_to_cpu", notes, "results leave for the disk frame by frame; the flag changes nothing");
   flags.line_for("--port", 1, notes, "there is no viewer yet, results are files; the value changes nothing");
   flags.line_for("--point_size", 1, notes, "there is no viewer yet, results are files; the value changes nothing");
-
-  auto& missing = options.not_there_yet;
-  for (const char* name : {"--window_size", "--overlap_size", "--overlap_keyframes"})
-    flags.line_for(name, 1, missing, "windowed mode is not there yet; leave the flag out to run in streaming mode");
-  flags.switch_for("--mask_sky", missing, "sky masks are not there yet; leave the flag out");
-  for (const char* name : {"--sky_mask_dir", "--sky_mask_visualization_dir"})
-    flags.line_for(name, 1, missing, "sky masks are not there yet; leave the flag out");
 }
 
 }  // namespace
@@ -88,7 +109,9 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
   Flags flags(app);
   add_input_flags(flags, options);
   add_model_flags(flags, options);
+  add_window_flags(flags, options);
   add_output_flags(flags, options);
+  add_sky_flags(flags, options);
   add_other_public_flags(flags, options);
 }
 

@@ -65,6 +65,28 @@ void check_output(const RunOptions& options) {
     fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
 }
 
+void check_sky_folder(std::string_view flag, const std::string& folder, const RunOptions& options) {
+  if (same_place(folder, options.image_folder))
+    fail(ErrorCode::usage, flag, ": found ", folder, ", which is the folder of --image_folder; choose another");
+}
+
+/// Also fills in the folder of masks.
+void check_sky(RunOptions& options) {
+  if (!options.mask_sky) {
+    if (!options.sky_model.empty())
+      fail(ErrorCode::usage, "--sky_model: found without --mask_sky, which turns sky masks on; give both or none");
+    for (const auto& [flag, folder] :
+         {std::pair<std::string_view, const std::string&>{"--sky_mask_dir", options.sky_mask_dir},
+          {"--sky_mask_visualization_dir", options.sky_mask_visualization_dir}})
+      if (!folder.empty()) options.notes.push_back(message(flag, ": changes nothing without --mask_sky"));
+    return;
+  }
+  if (options.sky_model.empty()) fail(ErrorCode::usage, "--mask_sky: no sky model; ", kSkyModelHint);
+  if (options.sky_mask_dir.empty()) options.sky_mask_dir = (fs::path(options.output) / "sky_masks").string();
+  check_sky_folder("--sky_mask_dir", options.sky_mask_dir, options);
+  check_sky_folder("--sky_mask_visualization_dir", options.sky_mask_visualization_dir, options);
+}
+
 ModelOptions model_options(const RunOptions& options) {
   ModelOptions model;
   model.device = device_of(options.device);
@@ -95,14 +117,59 @@ SessionOptions session_options(const RunOptions& options, const Device& device) 
   require_at_least_one("--num_scale_frames", options.num_scale_frames);
   require_at_least_one("--kv_cache_sliding_window", options.kv_cache_sliding_window);
   require_at_least_one("--camera_num_iterations", options.camera_num_iterations);
+  if (!std::isfinite(options.flow_threshold) || options.flow_threshold < 0)
+    fail(ErrorCode::usage, "--flow_threshold: found ", options.flow_threshold, ", expected a number of pixels, or 0");
+  if (options.max_non_keyframe_gap) require_at_least_one("--max_non_keyframe_gap", *options.max_non_keyframe_gap);
   SessionOptions session;
   session.scale_frames = options.num_scale_frames;
   session.window = options.kv_cache_sliding_window;
+  session.flow_threshold = options.flow_threshold;
+  session.max_non_keyframe_gap = options.max_non_keyframe_gap.value_or(session.max_non_keyframe_gap);
   session.camera_iterations = options.camera_num_iterations;
+  session.trajectory_memory = !options.no_trajectory_memory;
   session.attention = attention_kind(options, device);
   session.graphs = !options.no_graphs;
   session.profile = options.profile;
   return session;
+}
+
+/// Flags that are there and have no effect are told, since the public demo takes them in silence.
+void note_without_effect(RunOptions& options, bool windowed) {
+  const auto note = [&options](const auto& given, std::string_view flag, std::string_view why) {
+    if (given) options.notes.push_back(message(flag, ": ", why));
+  };
+  if (!windowed) {
+    constexpr std::string_view kWhy = "changes nothing without --mode windowed";
+    note(options.window_size, "--window_size", kWhy);
+    note(options.overlap_size, "--overlap_size", kWhy);
+    note(options.overlap_keyframes, "--overlap_keyframes", kWhy);
+    note(options.window_alignment, "--window_alignment", kWhy);
+  } else if (options.overlap_keyframes) {
+    note(options.overlap_size, "--overlap_size", "ignored, because --overlap_keyframes was given as well and wins");
+  }
+  if (options.flow_threshold == 0)
+    note(options.max_non_keyframe_gap, "--max_non_keyframe_gap", "changes nothing without --flow_threshold");
+}
+
+WindowedOptions windowed_options(const RunOptions& options, const RunSettings& settings) {
+  WindowedOptions windowed{.session = settings.session};
+  windowed.session.keyframe_interval = settings.keyframe_interval.value_or(1);
+  windowed.window_size = options.window_size.value_or(windowed.window_size);
+  windowed.overlap_size = options.overlap_size.value_or(windowed.overlap_size);
+  windowed.overlap_keyframes = options.overlap_keyframes;
+  require_at_least_one("--window_size", windowed.window_size);
+  if (windowed.overlap_size < 0)
+    fail(ErrorCode::usage, "--overlap_size: found ", windowed.overlap_size, ", expected 0 or more");
+  if (windowed.overlap_keyframes) require_at_least_one("--overlap_keyframes", *windowed.overlap_keyframes);
+  const std::size_t alignment =
+      choice("--window_alignment", options.window_alignment.value_or("exact"), {"exact", "robust"});
+  windowed.alignment = alignment == 0 ? WindowAlignment::exact : WindowAlignment::robust;
+  try {
+    static_cast<void>(WindowedSession::extent(windowed));
+  } catch (const Error& error) {
+    fail(error.code(), "--mode windowed: ", error.what());
+  }
+  return windowed;
 }
 
 }  // namespace
@@ -111,12 +178,15 @@ RunSettings settle(RunOptions& options) {
   RunSettings settings;
   check_input(options);
   check_output(options);
+  check_sky(options);
   settings.model = model_options(options);
   settings.session = session_options(options, settings.model.device);
   settings.keyframe_interval = keyframe_interval(options.keyframe_interval);
-  if (choice("--mode", options.mode, {"streaming", "windowed"}) == 1)
-    fail(ErrorCode::unsupported, "--mode: windowed is not there yet; use streaming");
-  if (!options.not_there_yet.empty()) fail(ErrorCode::unsupported, options.not_there_yet.front());
+  if (options.flow_threshold > 0 && settings.keyframe_interval)
+    fail(ErrorCode::usage, "--flow_threshold and --keyframe_interval contradict each other; give one of them");
+  const bool windowed = choice("--mode", options.mode, {"streaming", "windowed"}) == 1;
+  if (windowed) settings.windowed = windowed_options(options, settings);
+  note_without_effect(options, windowed);
   return settings;
 }
 

@@ -4,12 +4,21 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lingbot_map/model.hpp"
 #include "lingbot_map/session.hpp"
+#include "lingbot_map/windowed_session.hpp"
 
 namespace lingbot_map::tool {
+
+/// What --sky_model says in place of a file.
+inline constexpr std::string_view kBuiltinSky = "builtin";
+/// How to get a sky model, for messages.
+inline constexpr std::string_view kSkyModelHint =
+    "give --sky_model FILE, the public network skyseg.onnx from https://huggingface.co/JianyuanWang/skyseg, or "
+    "--sky_model builtin, an estimate that needs no file";
 
 /// What `lingbot-map run` was asked for, as the command line has it. Names, meanings and defaults are the public demo's
 /// where it has the flag.
@@ -27,19 +36,34 @@ struct RunOptions {
   bool skip_bad_frames = false;
 
   // Model and cache.
-  std::string model_path;
-  std::string config;  ///< "official", "tiny" or a JSON file; empty: from the checkpoint
+  std::string model_path;  ///< empty: the one that comes with the program
+  std::string config;      ///< "official", "tiny" or a JSON file; empty: from the checkpoint
   std::string mode = "streaming";
   int num_scale_frames = 8;
   std::string keyframe_interval = "auto";  ///< or a positive number
   int kv_cache_sliding_window = 64;
+  double flow_threshold = 0;                ///< above 0: frames are kept by flow
+  std::optional<int> max_non_keyframe_gap;  ///< unset: 100
   int camera_num_iterations = 4;
+  bool no_trajectory_memory = false;
   std::string backend = "auto";
   bool use_sdpa = false;
   std::string device = "auto";
   std::string dtype = "auto";
   int threads = 0;
   bool no_graphs = false;
+
+  // Sky.
+  bool mask_sky = false;
+  std::string sky_model;     ///< an ONNX file, or kBuiltinSky
+  std::string sky_mask_dir;  ///< empty: `sky_masks` in `output`
+  std::string sky_mask_visualization_dir;
+
+  // Windows; unset: not given.
+  std::optional<int> window_size;
+  std::optional<int> overlap_size;
+  std::optional<int> overlap_keyframes;
+  std::optional<std::string> window_alignment;
 
   // Output.
   std::string output;
@@ -58,8 +82,6 @@ struct RunOptions {
 
   /// Flags of the public demo that were given and change nothing here: one line each, which says why.
   std::vector<std::string> notes;
-  /// Flags of the public demo that were given and ask for what this program cannot do yet: one line each.
-  std::vector<std::string> not_there_yet;
 };
 
 /// The options in the library's terms.
@@ -67,6 +89,8 @@ struct RunSettings {
   ModelOptions model;
   SessionOptions session;
   std::optional<int> keyframe_interval;  ///< unset: chosen from the number of frames
+  /// Set in windowed mode. Its session is the one above.
+  std::optional<WindowedOptions> windowed;
 };
 
 /// Adds every flag of the command to `app`, under the public names with `_` and with `-`; parsing writes to `options`,

@@ -2,34 +2,31 @@
 
 #include <array>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "base/file.hpp"
 #include "export/depth_picture.hpp"
-#include "export/output_folder.hpp"
-#include "export/writer_state.hpp"
 #include "media/write_png.hpp"
+#include "numbered_pictures.hpp"
 
 namespace lingbot_map::tool {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::array kDepthFolders = {"depth", "depth_color", "confidence", "confidence_color"};
-constexpr std::string_view kFramePrefix = "frame_";
-
-constexpr std::string_view kPng = ".png";
-
-/// Makes the folder; pictures of an earlier run from number `first` on go.
-void prepare_pictures(const fs::path& folder, std::string_view prefix, std::int64_t first) {
-  make_output_folder(folder);
-  remove_numbered_files(folder, prefix, kPng, first);
-}
 
 ResultOptions result_options(const RunOptions& options) {
   return {.points = {.conf_threshold = options.conf_threshold, .downsample_factor = options.downsample_factor},
           .save_predictions = options.save_predictions};
+}
+
+/// Those that files of a run may be in.
+std::vector<std::filesystem::path> folders_of(const RunOptions& options) {
+  std::vector<std::filesystem::path> folders = {options.output};
+  if (!options.export_preprocessed.empty()) folders.emplace_back(options.export_preprocessed);
+  if (!options.mask_sky) return folders;
+  folders.emplace_back(options.sky_mask_dir);
+  if (!options.sky_mask_visualization_dir.empty()) folders.emplace_back(options.sky_mask_visualization_dir);
+  return folders;
 }
 
 }  // namespace
@@ -38,6 +35,7 @@ RunOutput::RunOutput(const RunOptions& options, const JsonFields* state)
     : folder_(options.output),
       preprocessed_(options.export_preprocessed),
       save_depth_(options.save_depth),
+      written_to_(folders_of(options)),
       results_(folder_, result_options(options), state) {
   if (save_depth_)
     for (const char* name : kDepthFolders) prepare_pictures(folder_ / name, kFramePrefix, results_.frames());
@@ -45,7 +43,7 @@ RunOutput::RunOutput(const RunOptions& options, const JsonFields* state)
 }
 
 void RunOutput::write(const FrameResult& result, TimedFrame frame) {
-  if (!preprocessed_.empty()) write_png(preprocessed_ / numbered_name("", result.index, kPng), frame.source.image);
+  if (!preprocessed_.empty()) write_png(preprocessed_ / numbered_picture("", result.index), frame.source.image);
   if (save_depth_) write_depth(result);
   results_.write(result, FrameMeta{.timestamp = frame.timestamp,
                                    .name = std::move(frame.source.name),
@@ -54,12 +52,11 @@ void RunOutput::write(const FrameResult& result, TimedFrame frame) {
 }
 
 void RunOutput::sync() const {
-  sync_file_system(folder_);
-  if (!preprocessed_.empty()) sync_file_system(preprocessed_);
+  for (const std::filesystem::path& folder : written_to_) sync_file_system(folder);
 }
 
 void RunOutput::write_depth(const FrameResult& result) const {
-  const std::string name = numbered_name(kFramePrefix, result.index, kPng);
+  const std::string name = numbered_picture(kFramePrefix, result.index);
   const int width = result.width;
   const int height = result.height;
   write_png16(folder_ / kDepthFolders[0] / name, width, height, gray16(result.depth));

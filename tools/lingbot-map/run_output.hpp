@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
+#include <vector>
 
 #include "export/result_writer.hpp"
 #include "input_frames.hpp"
@@ -24,11 +26,11 @@ class RunOutput {
   explicit RunOutput(const RunOptions& options, const JsonFields* state = nullptr);
   /// Takes the results in order. Throws Error(output).
   void write(const FrameResult& result, TimedFrame frame);
-  /// Completes the files. Throws Error(output).
-  void finish() { results_.finish(); }
+  /// Completes the files; `windows` are those of windowed mode. Throws Error(output).
+  void finish(std::span<const WindowRecord> windows) { results_.finish(windows); }
   /// Where every file stands now.
   [[nodiscard]] WriterState state() const { return results_.state(); }
-  /// Waits until the disk has what was written. Throws Error(output).
+  /// Waits until the disk has what was written, sky masks included. Throws Error(output).
   void sync() const;
 
   [[nodiscard]] const ResultWriter& results() const noexcept { return results_; }
@@ -39,6 +41,7 @@ class RunOutput {
   std::filesystem::path folder_;
   std::filesystem::path preprocessed_;  ///< empty: not asked for
   bool save_depth_;
+  std::vector<std::filesystem::path> written_to_;
   ResultWriter results_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "lingbot_map/version.hpp"
 #include "stage_table.hpp"
+#include "window_report.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -22,6 +23,9 @@ Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Js
 /// Every flag of the command under its name, with the value that took effect.
 Json settings(const RunReport& report) {
   const RunOptions& options = report.options;
+  const auto of_windows = [&report](const auto& value) {
+    return report.windowed ? Json(value(*report.windowed)) : Json(nullptr);
+  };
   return {
       {"image_folder", or_null(options.image_folder)},
       {"video_path", or_null(options.video_path)},
@@ -40,7 +44,14 @@ Json settings(const RunReport& report) {
       {"keyframe_interval", report.session.keyframe_interval},
       {"keyframe_interval_is_automatic", options.keyframe_interval == "auto"},
       {"kv_cache_sliding_window", report.session.window},
+      {"flow_threshold", report.session.flow_threshold},
+      {"max_non_keyframe_gap", report.session.max_non_keyframe_gap},
       {"camera_num_iterations", report.session.camera_iterations},
+      {"trajectory_memory", report.session.trajectory_memory},
+      {"window_size", of_windows([](const auto& windowed) { return windowed.window_size; })},
+      {"overlap_size", of_windows([](const auto& windowed) { return windowed.overlap_size; })},
+      {"overlap_keyframes", of_windows([](const auto& windowed) { return or_null(windowed.overlap_keyframes); })},
+      {"window_alignment", of_windows([](const auto& windowed) { return std::string(name_of(windowed.alignment)); })},
       {"backend", std::string(name_of(report.attention))},
       {"device", report.device.to_string()},
       {"dtype", std::string(name_of(report.dtype))},
@@ -55,6 +66,10 @@ Json settings(const RunReport& report) {
       {"save_depth", options.save_depth},
       {"export_preprocessed", or_null(options.export_preprocessed)},
       {"checkpoint_every", options.checkpoint_every},
+      {"mask_sky", options.mask_sky},
+      {"sky_model", or_null(options.sky_model)},
+      {"sky_mask_dir", or_null(options.sky_mask_dir)},
+      {"sky_mask_visualization_dir", or_null(options.sky_mask_visualization_dir)},
   };
 }
 
@@ -65,9 +80,20 @@ Json timings(const RunReport& report) {
       {"inference", report.seconds.inference},
       {"inference_stages", report.stages ? stages_json(*report.stages) : Json(nullptr)},
       {"write", report.seconds.write},
+      {"sky", report.sky ? Json(report.sky->seconds) : Json(nullptr)},
       {"stream", report.seconds.stream},
       {"total", report.seconds.total},
   };
+}
+
+Json sky_json(const SkyReport& sky) {
+  const std::int64_t frames = sky.made + sky.reused;
+  return {{"model", sky.model},
+          {"sha256", or_null(sky.sha256)},
+          {"threshold", kSkyThreshold},
+          {"masks_made", sky.made},
+          {"masks_reused", sky.reused},
+          {"mean_share", frames > 0 ? Json(sky.sum_of_shares / static_cast<double>(frames)) : Json(nullptr)}};
 }
 
 }  // namespace
@@ -134,6 +160,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
         {"non_keyframes", report.counts.non_keyframes},
         {"skipped_bad_frames", report.counts.skipped}}},
       {"frames_per_second", rate},
+      {"windows", report.windowed ? to_json(report.windows) : Json(nullptr)},
       {"seconds", timings(report)},
       {"cache",
        {{"frame_count", report.cache.frame_count},
@@ -142,6 +169,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
         {"free_pages", report.cache.free_pages},
         {"special_tokens", report.cache.special_tokens},
         {"bytes", report.cache_bytes}}},
+      {"sky", report.sky ? sky_json(*report.sky) : Json(nullptr)},
       {"peak_memory_bytes", report.peak_memory_bytes},
       {"notes", report.options.notes},
       {"warnings", report.warnings},

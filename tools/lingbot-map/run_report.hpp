@@ -10,6 +10,7 @@
 #include "lingbot_map/device_info.hpp"
 #include "lingbot_map/session.hpp"
 #include "run_options.hpp"
+#include "sky_masks.hpp"
 
 namespace lingbot_map::tool {
 
@@ -28,6 +29,7 @@ struct RunReport {
 
   RunOptions options;
   SessionOptions session;                       ///< the effective ones
+  std::optional<WindowedOptions> windowed;      ///< set in windowed mode; its session is not used
   int image_size = 0;                           ///< the effective one
   std::optional<std::int64_t> expected_frames;  ///< before the first frame was read
   std::string input_fingerprint;
@@ -65,7 +67,9 @@ struct RunReport {
     double stream = 0;  ///< from the first frame to the last result
     double total = 0;
   } seconds;
-  std::optional<StageTimes> stages;  ///< unset: not measured
+  std::optional<StageTimes> stages;   ///< unset: not measured
+  std::optional<SkyReport> sky;       ///< unset: no masks were asked for
+  std::vector<WindowRecord> windows;  ///< of windowed mode
   CacheStats cache;
   std::size_t cache_bytes = 0;
   std::size_t peak_memory_bytes = 0;

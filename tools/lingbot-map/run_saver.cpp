@@ -18,17 +18,17 @@ RunSaver::RunSaver(const CheckpointFolder& folder, int every, nlohmann::ordered_
 
 bool RunSaver::due(std::int64_t frames) const noexcept { return every_ > 0 && frames / every_ > last_cut_ / every_; }
 
-std::optional<Cut> RunSaver::save_session(const Session& session, std::int64_t frames) {
-  last_cut_ = frames;
+std::optional<Cut> RunSaver::save_session(const FrameStream& stream, std::int64_t results) {
+  last_cut_ = stream.frames_pushed();
   try {
-    session.save(folder_.session_file(frames));
+    stream.save(folder_.session_file(results));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::output) throw;
-    warn(frames, error);
+    warn(results, error);
     return std::nullopt;
   }
   Cut cut;
-  cut.frames = frames;
+  cut.frames = results;
   return cut;
 }
 
@@ -43,6 +43,7 @@ void RunSaver::commit(const Cut& cut, const RunOutput& output, const RunReport& 
                .counts = report.counts,
                .seconds = cut.seconds,
                .stages = cut.stages,
+               .sky = report.sky,
                .start = report.start,
                .output = output.state()};
   run.seconds.write = report.seconds.write;
@@ -52,7 +53,8 @@ void RunSaver::commit(const Cut& cut, const RunOutput& output, const RunReport& 
   } catch (const Error& error) {
     if (error.code() != ErrorCode::output) throw;
     std::error_code ignored;
-    std::filesystem::remove(folder_.session_file(cut.frames), ignored);
+    // One with as many results goes with the older state just as well.
+    if (cut.frames != saved_frames_) std::filesystem::remove(folder_.session_file(cut.frames), ignored);
     warn(cut.frames, error);
     return;
   }

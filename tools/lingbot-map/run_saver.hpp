@@ -9,20 +9,20 @@
 
 #include "checkpoint_folder.hpp"
 #include "console.hpp"
+#include "frame_stream.hpp"
 #include "input_frames.hpp"
 #include "lingbot_map/error.hpp"
-#include "lingbot_map/session.hpp"
 #include "run_output.hpp"
 #include "run_report.hpp"
 #include "saved_run.hpp"
 
 namespace lingbot_map::tool {
 
-/// The place between two frames at which a run was cut: the session has been saved as it was there. It travels to the
-/// writing thread behind the results of the frames before it, where the files are then as they were there, too.
+/// The place between two results at which a run was cut: the session has been saved as it was there. It travels to the
+/// writing thread behind the results before it, where the files are then as they were there, too.
 struct Cut {
-  std::int64_t frames = 0;
-  InputPosition position;  ///< of the last frame before it
+  std::int64_t frames = 0;  ///< results before it
+  InputPosition position;   ///< of the last frame before it
   StageTimes stages;
   RunReport::Seconds seconds;  ///< up to there, all but `write`
 };
@@ -36,13 +36,14 @@ class RunSaver {
   RunSaver(const CheckpointFolder& folder, int every, nlohmann::ordered_json identity, Console& console,
            const SavedRun* from);
 
-  // ---- The computing thread. ----
+  // ---- The computing thread; frames are those that the stream was given. ----
   /// Whether the run should be cut after so many frames.
   [[nodiscard]] bool due(std::int64_t frames) const noexcept;
   /// Whether a run that ends early after so many frames should be cut there.
   [[nodiscard]] bool worth_a_last_one(std::int64_t frames) const noexcept { return every_ > 0 && frames > last_cut_; }
-  /// Saves the session; no frame of it may be on its way. Nothing if it cannot be written.
-  [[nodiscard]] std::optional<Cut> save_session(const Session& session, std::int64_t frames);
+  /// Saves the session of a stream that gave so many results, and of which none is on its way. Nothing if it cannot be
+  /// written.
+  [[nodiscard]] std::optional<Cut> save_session(const FrameStream& stream, std::int64_t results);
 
   // ---- The writing thread. ----
   /// Takes note of the frames that were left out before this one.
@@ -50,7 +51,7 @@ class RunSaver {
   /// Completes the saved state: everything before the cut has been written.
   void commit(const Cut& cut, const RunOutput& output, const RunReport& report);
 
-  /// Frames in the last whole state, 0 if there is none. After the threads have ended.
+  /// Results before the last whole state, 0 if there is none. After the threads have ended.
   [[nodiscard]] std::int64_t saved_frames() const noexcept { return saved_frames_; }
 
  private:

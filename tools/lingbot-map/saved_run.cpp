@@ -18,10 +18,10 @@ constexpr std::int64_t kVersion = 1;
 
 /// Flags that may differ when a run goes on: where input, model and output are found (what they hold is compared),
 /// where and how it is computed, and what concerns only frames that are still to come.
-constexpr std::array<std::string_view, 13> kMayDiffer = {
-    "image_folder", "video_path",      "model_path",      "config", "keyframe_interval_is_automatic",
-    "backend",      "device",          "threads",         "graphs", "profile",
-    "output",       "skip_bad_frames", "checkpoint_every"};
+constexpr std::array<std::string_view, 14> kMayDiffer = {
+    "image_folder", "video_path",      "model_path",       "config",      "keyframe_interval_is_automatic",
+    "backend",      "device",          "threads",          "graphs",      "profile",
+    "output",       "skip_bad_frames", "checkpoint_every", "sky_mask_dir"};
 
 constexpr std::string_view kAnew = "; give what it was begun with, or leave --resume out to begin anew";
 
@@ -67,6 +67,23 @@ StageTimes stages_of(const JsonFields& fields) {
           .depth = fields.number("depth")};
 }
 
+Json sky_json(const std::optional<SkyReport>& sky) {
+  if (!sky) return nullptr;
+  return {
+      {"made", sky->made}, {"reused", sky->reused}, {"sum_of_shares", sky->sum_of_shares}, {"seconds", sky->seconds}};
+}
+
+std::optional<SkyReport> sky_of(const JsonFields& run) {
+  if (!run.has("sky") || run.json().at("sky").is_null()) return std::nullopt;
+  const JsonFields fields = run.object("sky");
+  SkyReport sky;
+  sky.made = fields.integer("made", 0, kMost / 2);
+  sky.reused = fields.integer("reused", 0, kMost / 2);
+  sky.sum_of_shares = fields.number("sum_of_shares");
+  sky.seconds = fields.number("seconds");
+  return sky;
+}
+
 RunReport::Counts counts_of(const JsonFields& fields) {
   RunReport::Counts counts{.frames = fields.integer("frames", 1, kMost)};
   counts.scale_frames = fields.integer("scale_frames", 0, counts.frames);
@@ -92,6 +109,7 @@ Json to_json(const SavedRun& run) {
             {"non_keyframes", run.counts.non_keyframes}}},
           {"seconds", seconds_json(run.seconds)},
           {"stages", stages_json(run.stages)},
+          {"sky", sky_json(run.sky)},
           {"start", run.start},
           {"output", run.output}};
 }
@@ -109,6 +127,7 @@ SavedRun saved_run_of(const JsonFields& fields) {
           .counts = counts_of(fields.object("counts")),
           .seconds = seconds_of(fields.object("seconds")),
           .stages = stages_of(fields.object("stages")),
+          .sky = sky_of(fields),
           .start = fields.text("start"),
           .output = fields.object("output").json()};
 }
@@ -118,6 +137,7 @@ Json identity_of(const Json& report) {
   identity["program"] = {{"version", at(report, "program", "version")}, {"commit", at(report, "program", "commit")}};
   identity["settings"] = report.contains("settings") ? report.at("settings") : Json::object();
   identity["checkpoint"] = {{"fingerprint", at(report, "checkpoint", "fingerprint")}};
+  identity["sky"] = {{"sha256", at(report, "sky", "sha256")}};
   Json& input = identity["input"];
   for (const char* key : {"expected_frames", "width", "height", "fingerprint"}) input[key] = at(report, "input", key);
   return identity;
@@ -137,6 +157,7 @@ void require_same_run(const Json& saved, const Json& here, const std::string& so
       fail(ErrorCode::input, what, ": found ", shown(now), ", but the run in ", source, " has ", shown(before), kAnew);
   };
   require("checkpoint", "fingerprint", "the fingerprint of the model");
+  require("sky", "sha256", "the SHA-256 of the sky model");
   require("input", "expected_frames", "the number of frames of the input");
   require("input", "width", "the width of the network's input");
   require("input", "height", "the height of the network's input");

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,14 +13,15 @@
 
 namespace lingbot_map::tool {
 
-/// What a run must know beside its session to go on after one of its frames.
+/// What a run must know beside its session to go on after one of its results.
 struct SavedRun {
   nlohmann::ordered_json identity;    ///< identity_of() the run
-  InputPosition position;             ///< the last frame
+  InputPosition position;             ///< of the last frame with a result
   std::vector<std::string> left_out;  ///< why frames up to there were left out, a line each
   RunReport::Counts counts;
   RunReport::Seconds seconds;
   StageTimes stages;
+  std::optional<SkyReport> sky;  ///< its counts and times
   std::string start;
   WriterState output;
 };

@@ -9,5 +9,6 @@ void add_bench_frames(CLI::App& app);
 void add_bench_memory(CLI::App& app);
 void add_bench_start(CLI::App& app);
 void add_bench_ops(CLI::App& app);
+void add_bench_accuracy(CLI::App& app);
 
 }  // namespace lingbot_map::tool

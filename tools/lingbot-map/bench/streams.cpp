@@ -1,17 +1,14 @@
 #include "bench/streams.hpp"
 
-#include <charconv>
 #include <cstdint>
 
 #include "base/message.hpp"
-#include "choices.hpp"
 #include "config/manifest.hpp"
 
 namespace lingbot_map::tool {
 namespace {
 
 constexpr std::uint64_t kSeed = 7;
-constexpr int kLargestSide = 16384;
 
 /// Differs from number to number, and has structure at every scale.
 Image make_frame(const FrameSize& size, int number) {
@@ -46,20 +43,6 @@ void add_stream_flags(Flags& flags, StreamFlags& place) {
   flags.flag("--no_graphs", place.no_graphs, "Do not record and replay a frame's operations on a GPU");
   flags.group("Results");
   flags.value("--output", place.output, "A table for people or an array for programs (md)", "md|json");
-}
-
-std::string FrameSize::text() const { return message(width, "x", height); }
-
-FrameSize frame_size(const std::string& text) {
-  const auto in_range = [](int side) { return side >= 1 && side <= kLargestSide; };
-  const char* end = text.data() + text.size();
-  FrameSize size;
-  const auto [cross, wrong_width] = std::from_chars(text.data(), end, size.width);
-  if (wrong_width == std::errc{} && cross != end && *cross == 'x') {
-    const auto [stop, wrong_height] = std::from_chars(cross + 1, end, size.height);
-    if (wrong_height == std::errc{} && stop == end && in_range(size.width) && in_range(size.height)) return size;
-  }
-  fail(ErrorCode::usage, "--size: found \"", text, "\", expected WIDTHxHEIGHT in pixels, as 518x378");
 }
 
 StreamSettings StreamSettings::of(const StreamFlags& flags) {

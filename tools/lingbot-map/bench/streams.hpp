@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/result_table.hpp"
+#include "choices.hpp"
 #include "flags.hpp"
 #include "lingbot_map/lingbot_map.hpp"
 
@@ -28,15 +29,6 @@ struct StreamFlags {
 };
 /// Adds them to a command.
 void add_stream_flags(Flags& flags, StreamFlags& place);
-
-struct FrameSize {
-  int width = 0;   ///< pixels
-  int height = 0;  ///< pixels
-
-  [[nodiscard]] std::string text() const;
-};
-/// Reads "518x378". Throws Error(usage).
-[[nodiscard]] FrameSize frame_size(const std::string& text);
 
 /// The same in the library's terms.
 struct StreamSettings {

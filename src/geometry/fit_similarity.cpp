@@ -1,0 +1,66 @@
+#include "geometry/fit_similarity.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "geometry/svd3.hpp"
+
+namespace lingbot_map {
+namespace {
+
+Vec3 minus(const Vec3& a, const Vec3& b) noexcept { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
+
+double dot(const Vec3& a, const Vec3& b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+struct Moments {
+  Vec3 from{};  ///< weighted means
+  Vec3 to{};
+  Mat3 covariance{};       ///< [to axis, from axis], not divided by the weight
+  double from_spread = 0;  ///< weighted sum of squares about the mean
+  double to_spread = 0;
+  std::size_t counted = 0;
+};
+
+Moments moments_of(std::span<const WeightedPair> pairs) noexcept {
+  Moments moments;
+  double weight = 0;
+  for (const WeightedPair& pair : pairs) {
+    weight += pair.weight;
+    for (std::size_t i = 0; i < 3; ++i) {
+      moments.from[i] += pair.weight * pair.from[i];
+      moments.to[i] += pair.weight * pair.to[i];
+    }
+    if (pair.weight > 0) ++moments.counted;
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    moments.from[i] /= weight;
+    moments.to[i] /= weight;
+  }
+  for (const WeightedPair& pair : pairs) {
+    const Vec3 from = minus(pair.from, moments.from);
+    const Vec3 to = minus(pair.to, moments.to);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t j = 0; j < 3; ++j) moments.covariance[i * 3 + j] += pair.weight * to[i] * from[j];
+    moments.from_spread += pair.weight * dot(from, from);
+    moments.to_spread += pair.weight * dot(to, to);
+  }
+  return moments;
+}
+
+}  // namespace
+
+std::optional<Sim3> fit_similarity(std::span<const WeightedPair> pairs) noexcept {
+  const Moments moments = moments_of(pairs);
+  const double spread = moments.from_spread * moments.to_spread;
+  if (moments.counted < 3 || !std::isfinite(spread) || spread <= 0) return std::nullopt;
+  Sim3 fit{.rotation = nearest_rotation(svd3(moments.covariance))};
+  double aligned = 0;  // sum weight to . (rotation from)
+  for (std::size_t i = 0; i < 9; ++i) aligned += fit.rotation[i] * moments.covariance[i];
+  fit.scale = aligned / moments.from_spread;
+  if (!std::isfinite(fit.scale) || fit.scale <= 0) return std::nullopt;
+  fit.translation = minus(moments.to, fit * moments.from);
+  return fit;
+}
+
+}  // namespace lingbot_map

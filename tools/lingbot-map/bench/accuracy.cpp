@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+#include "base/parallel.hpp"
+#include "bench/bench.hpp"
+#include "bench/statistics.hpp"
+#include "bench/streams.hpp"
+#include "choices.hpp"
+#include "default_model.hpp"
+#include "evaluation/baselines.hpp"
+#include "evaluation/depth_evaluation.hpp"
+#include "evaluation/evaluate.hpp"
+#include "geometry/camera.hpp"
+#include "scene/sequence.hpp"
+#include "stopwatch.hpp"
+
+namespace lingbot_map::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct AccuracyFlags {
+  StreamFlags stream;
+  std::string kind = "room,corridor,street,orbit";
+  int scenes = 20;
+  int frames = 200;
+  std::string first_seed = "0";
+  int keyframe_interval = 1;
+  bool no_trajectory_memory = false;
+};
+
+const std::vector<Column> kColumns = {{"method", "/method"},
+                                      {"dtype", "/dtype"},
+                                      {"backend", "/backend"},
+                                      {"kind", "/scene_kind"},
+                                      {"scenes", "/scenes"},
+                                      {"frames", "/frames"},
+                                      {"ATE, % of path", "/median/ate_percent"},
+                                      {"rotation, degrees", "/median/rotation_degrees"},
+                                      {"drift, % of path", "/median/drift_percent"},
+                                      {"AUC@30", "/median/auc_30", 1, 3},
+                                      {"AbsRel", "/median/abs_rel", 1, 3},
+                                      {"delta < 1.25", "/median/delta_1", 1, 3},
+                                      {"frames/s", "/frames_per_second"}};
+
+/// A sequence with its truth, in memory.
+struct Recording {
+  std::vector<Image> images;
+  std::vector<DepthMap> depth;
+  Trajectory trajectory{.name = "the truth", .poses = {}, .frame_times = {}};
+};
+
+/// What a method says of a sequence.
+struct Estimate {
+  Trajectory trajectory{.name = "the estimate", .poses = {}, .frame_times = {}};
+  std::vector<DepthMap> depth{};
+  double seconds = 0;
+};
+
+/// The measures of one sequence.
+struct Scores {
+  double ate_percent = 0;
+  double rotation_degrees = 0;  ///< median over the frames
+  double drift_percent = 0;
+  double auc_30 = 0;
+  double abs_rel = 0;
+  double delta_1 = 0;
+};
+
+constexpr std::pair<const char*, double Scores::*> kScores[] = {{"ate_percent", &Scores::ate_percent},
+                                                                {"rotation_degrees", &Scores::rotation_degrees},
+                                                                {"drift_percent", &Scores::drift_percent},
+                                                                {"auc_30", &Scores::auc_30},
+                                                                {"abs_rel", &Scores::abs_rel},
+                                                                {"delta_1", &Scores::delta_1}};
+
+void append(Trajectory& trajectory, std::int64_t frame, const Rigid3& world_from_camera) {
+  const double time = static_cast<double>(frame) / 10;
+  trajectory.poses.push_back({time, frame, world_from_camera});
+}
+
+Recording record(const scene::Sequence& sequence) {
+  const auto frames = static_cast<std::size_t>(sequence.frames());
+  Recording recording{.images = std::vector<Image>(frames), .depth = std::vector<DepthMap>(frames)};
+  in_parts(frames, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      scene::RenderedFrame frame = sequence.frame(static_cast<int>(i));
+      recording.depth[i] = {frame.colour.width, frame.colour.height, std::move(frame.depth)};
+      recording.images[i] = std::move(frame.colour);
+    }
+  });
+  for (std::size_t i = 0; i < frames; ++i) {
+    append(recording.trajectory, static_cast<std::int64_t>(i), sequence.path()[i]);
+    recording.trajectory.frame_times.push_back(static_cast<double>(i) / 10);
+  }
+  return recording;
+}
+
+Estimate reconstruct(const Model& model, const SessionOptions& options, const std::vector<Image>& images) {
+  Estimate estimate;
+  const auto take = [&estimate](std::vector<FrameResult> results) {
+    for (FrameResult& result : results) {
+      if (const auto pose = world_from_camera(result.pose_enc)) append(estimate.trajectory, result.index, *pose);
+      estimate.trajectory.frame_times.push_back(static_cast<double>(result.index) / 10);
+      estimate.depth.push_back({result.width, result.height, std::move(result.depth)});
+    }
+  };
+  Session session(model, options);
+  const Stopwatch watch;
+  for (const Image& image : images) {
+    session.submit(image);
+    while (session.in_flight() > 1) take(session.collect());
+  }
+  take(session.finish());
+  estimate.seconds = watch.seconds();
+  return estimate;
+}
+
+/// What has to be beaten: the camera goes on as it began, and everything is as far away as the rest.
+Estimate without_looking(const Recording& truth) {
+  const DepthMap& first = truth.depth.front();
+  return {.trajectory = constant_velocity(truth.trajectory),
+          .depth = std::vector<DepthMap>(truth.depth.size(), constant_depth(first.width, first.height, 1))};
+}
+
+/// Aligned by a similarity; where the estimate stands still or goes straight on, so that there is none, as it is.
+TrajectoryEvaluation evaluate_path(const Trajectory& estimate, const Trajectory& truth) {
+  try {
+    return evaluate(estimate, truth);
+  } catch (const Error&) {
+    return evaluate(estimate, truth, {.alignment = Alignment::none});
+  }
+}
+
+Scores score(const Estimate& estimate, const Recording& truth) {
+  const TrajectoryEvaluation path = evaluate_path(estimate.trajectory, truth.trajectory);
+  const DepthEvaluation depth = evaluate_depth(truth.depth.size(), [&](std::size_t i) {
+    return DepthPair{message("frame ", i), static_cast<std::int64_t>(i), estimate.depth[i], truth.depth[i]};
+  });
+  return {.ate_percent = path.ate_percent,
+          .rotation_degrees = path.orientation.median,
+          .drift_percent = path.drift_percent,
+          .auc_30 = path.auc.at_30,
+          .abs_rel = depth.all.abs_rel,
+          .delta_1 = depth.all.delta_1};
+}
+
+Json medians(const std::vector<Scores>& all) {
+  Json json;
+  for (const auto& [name, member] : kScores) {
+    std::vector<double> values;
+    for (const Scores& scores : all) values.push_back(scores.*member);
+    json[name] = Statistics::of(values).median;
+  }
+  return json;
+}
+
+Json each(const std::vector<Scores>& all) {
+  Json json = Json::array();
+  for (const Scores& scores : all) {
+    Json entry;
+    for (const auto& [name, member] : kScores) entry[name] = scores.*member;
+    json.push_back(entry);
+  }
+  return json;
+}
+
+class BenchAccuracy {
+ public:
+  explicit BenchAccuracy(AccuracyFlags flags)
+      : flags_(std::move(flags)),
+        settings_(StreamSettings::of(with_model(flags_.stream))),
+        table_(std::cout, settings_.output, machine_json(settings_.device.to_string())) {
+    require_at_least_one("--scenes", flags_.scenes);
+    require_at_least_one("--keyframe_interval", flags_.keyframe_interval);
+    if (flags_.frames < 3) fail(ErrorCode::usage, "--frames: found ", flags_.frames, ", expected 3 or more");
+    for (const std::string& name : list_of("--kind", flags_.kind)) {
+      const auto kind = scene::scene_kind(name);
+      if (!kind) fail(ErrorCode::usage, "--kind: found \"", name, "\", expected room, corridor, street or orbit");
+      kinds_.push_back(*kind);
+    }
+    first_seed_ = static_cast<std::uint64_t>(whole_number("--first_seed", flags_.first_seed, 0));
+    settings_.session.keyframe_interval = flags_.keyframe_interval;
+    settings_.session.trajectory_memory = !flags_.no_trajectory_memory;
+  }
+
+  void run() {
+    table_.note(settings_.heading());
+    table_.columns(kColumns);
+    for (const FrameSize& size : settings_.sizes) {
+      measure(size, {{"method", "constant velocity, mean depth"}},
+              [](const Recording& truth) { return without_looking(truth); });
+      for (const std::optional<DType>& dtype : settings_.dtypes) {
+        const Model model = settings_.make_model(dtype);
+        for (const AttentionKind backend : settings_.backends) {
+          SessionOptions options = settings_.session;
+          options.attention = backend;
+          Json entries = {
+              {"method", flags_.no_trajectory_memory ? "lingbot-map, no trajectory memory" : "lingbot-map"}};
+          entries.update(conditions(settings_, model, Session(model, options), size));
+          entries["keyframe_interval"] = options.keyframe_interval;
+          entries["trajectory_memory"] = options.trajectory_memory;
+          measure(size, entries, [&](const Recording& truth) { return reconstruct(model, options, truth.images); });
+        }
+      }
+    }
+  }
+
+ private:
+  /// The model that comes with the program, unless another or a configuration is named.
+  static StreamFlags with_model(StreamFlags flags) {
+    if (flags.model_path.empty() && flags.config.empty()) flags.model_path = default_model().string();
+    return flags;
+  }
+
+  template <typename Method>
+  void measure(const FrameSize& size, const Json& entries, const Method& method) {
+    std::vector<Scores> all;
+    double seconds = 0;
+    for (const scene::SceneKind kind : kinds_) {
+      std::vector<Scores> of_kind;
+      double seconds_of_kind = 0;
+      for (int i = 0; i < flags_.scenes; ++i) {
+        const Recording truth = record(scene::Sequence({.kind = kind,
+                                                        .seed = first_seed_ + static_cast<std::uint64_t>(i),
+                                                        .frames = flags_.frames,
+                                                        .width = size.width,
+                                                        .height = size.height}));
+        const Estimate estimate = method(truth);
+        seconds_of_kind += estimate.seconds;
+        of_kind.push_back(score(estimate, truth));
+      }
+      report(entries, std::string(scene::name_of(kind)), of_kind, seconds_of_kind);
+      all.insert(all.end(), of_kind.begin(), of_kind.end());
+      seconds += seconds_of_kind;
+    }
+    if (kinds_.size() > 1) report(entries, "all", all, seconds);
+  }
+
+  void report(const Json& entries, const std::string& kind, const std::vector<Scores>& scores, double seconds) {
+    Json result = {{"kind", "accuracy"}};
+    result.update(entries);
+    result["scene_kind"] = kind;
+    result["first_seed"] = first_seed_;
+    result["scenes"] = scores.size();
+    result["frames"] = flags_.frames;
+    result["median"] = medians(scores);
+    if (seconds > 0) result["frames_per_second"] = static_cast<double>(scores.size()) * flags_.frames / seconds;
+    if (kind != "all") result["each"] = each(scores);
+    table_.add(result);
+  }
+
+  AccuracyFlags flags_;
+  StreamSettings settings_;
+  std::vector<scene::SceneKind> kinds_;
+  std::uint64_t first_seed_ = 0;
+  ResultTable table_;
+};
+
+}  // namespace
+
+void add_bench_accuracy(CLI::App& app) {
+  const auto flags = std::make_shared<AccuracyFlags>();
+  flags->stream.config.clear();
+  flags->stream.size = "168x126";
+  CLI::App* command = app.add_subcommand("accuracy", "Errors on generated scenes whose cameras and depth are known");
+  command->footer(
+      "Each number is the median over the scenes. Trajectories are aligned by a similarity, depth by one factor a "
+      "sequence. Scenes of seeds below 1000000 are never used in training.");
+  Flags adder(*command);
+  adder.group("Scenes");
+  adder.value("--kind", flags->kind, "Of scenes: room, corridor, street, orbit (all)", "LIST");
+  adder.value("--scenes", flags->scenes, "Scenes of each kind (20)", "N");
+  adder.value("--frames", flags->frames, "Frames of each scene (200)", "N");
+  adder.value("--first_seed", flags->first_seed, "Of the first scene; the next ones follow (0)", "N");
+  adder.group("Cache");
+  adder.value("--keyframe_interval", flags->keyframe_interval, "Every n-th frame is kept (1)", "N");
+  adder.flag("--no_trajectory_memory", flags->no_trajectory_memory,
+             "Forget the special tokens of a keyframe with its patches");
+  add_stream_flags(adder, flags->stream);
+  command->callback([flags] { BenchAccuracy(*flags).run(); });
+}
+
+}  // namespace lingbot_map::tool

@@ -1,0 +1,1 @@
+"""Trains small LingBot-Map networks on generated scenes; see training/README.md."""

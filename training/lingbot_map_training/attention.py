@@ -1,0 +1,82 @@
+"""Attention over a clip under a plan's mask, by FlexAttention (skips what is hidden) or by PyTorch's masked kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+from .streaming import SPECIAL, WHOLE, token_mask
+
+BLOCK = 128
+
+
+@dataclasses.dataclass(frozen=True)
+class ClipMask:
+    """One of the two is set."""
+
+    dense: Tensor | None = None
+    blocks: BlockMask | None = None
+
+
+def clip_mask(visible: Tensor, tokens: int, special: int, *, flex: bool) -> ClipMask:
+    if flex:
+        return ClipMask(blocks=block_mask(visible, tokens, special))
+    return ClipMask(dense=token_mask(visible, tokens, special))
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: ClipMask | None) -> Tensor:
+    """softmax(q k^T / sqrt(head)) v on [batch, heads, tokens, head], all of v's type."""
+    if mask is None:
+        return F.scaled_dot_product_attention(q, k, v)
+    if mask.blocks is not None:
+        # Compiled for the CPU, FlexAttention of PyTorch 2.15 is wrong for views of a joint product.
+        return flex_attention(q.contiguous(), k.contiguous(), v.contiguous(), block_mask=mask.blocks)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.dense)
+
+
+def _ordered(present: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers and indices of the set blocks of each row, [1, 1, rows] and [1, 1, rows, columns]."""
+    count = present.sum(dim=-1, dtype=torch.int32)
+    order = torch.argsort(present.to(torch.int8), dim=-1, descending=True, stable=True).to(torch.int32)
+    return count[None, None], order[None, None].contiguous()
+
+
+def block_mask(visible: Tensor, tokens: int, special: int) -> BlockMask:
+    """The mask of `token_mask` for FlexAttention. Blocks are judged by frames of queries, T times cheaper than by
+    queries."""
+    frames, device = visible.shape[0], visible.device
+    length = frames * tokens
+    blocks = -(-length // BLOCK)
+    position = torch.arange(length, device=device)
+    frame_of = position // tokens
+    is_special = position % tokens < special
+
+    seen = (visible[:, frame_of] == WHOLE) | ((visible[:, frame_of] == SPECIAL) & is_special)
+    padded = F.pad(seen, (0, blocks * BLOCK - length)).view(frames, blocks, BLOCK)
+    any_key, every_key = padded.any(dim=-1).float(), padded.all(dim=-1).float()
+    in_block = torch.zeros(blocks, frames, device=device)
+    in_block[position // BLOCK, frame_of] = 1
+    some = in_block @ any_key > 0
+    whole = in_block @ (1 - every_key) == 0
+    if length % BLOCK:  # queries past the end see nothing
+        whole[-1] = False
+
+    def sees(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        level = visible[frame_of[query], frame_of[key]]
+        return (level == WHOLE) | ((level == SPECIAL) & is_special[key])
+
+    partial_count, partial_order = _ordered(some & ~whole)
+    whole_count, whole_order = _ordered(whole)
+    return BlockMask.from_kv_blocks(
+        partial_count,
+        partial_order,
+        whole_count,
+        whole_order,
+        BLOCK_SIZE=BLOCK,
+        mask_mod=sees,
+        seq_lengths=(length, length),
+    )

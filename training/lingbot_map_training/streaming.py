@@ -1,0 +1,104 @@
+"""Which frame sees what in a stream, written as one mask over a whole clip.
+
+A stream keeps the patches of its first `scale_frames` frames and of the last `window` kept frames, and the special
+tokens of every kept frame. A scale frame sees all scale frames. A later frame sees what is kept before it, and itself.
+Frames that are not kept are seen by nobody else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import torch
+from torch import Tensor
+
+from .transfer import send
+
+HIDDEN, SPECIAL, WHOLE = 0, 1, 2
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamSettings:
+    scale_frames: int = 8
+    window: int = 64
+    keyframe_interval: int = 1
+
+    def keeps(self, frame: int) -> bool:
+        late = frame - self.scale_frames
+        return late < 0 or late % self.keyframe_interval == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamPlan:
+    """For T frames, all on the CPU until `to`.
+
+    visible         uint8 [T, T]: what row's frame sees of column's, HIDDEN, SPECIAL (its special tokens) or WHOLE
+    rotary_index    int64 [T]: frame coordinate of the rotary positions in global blocks
+    first_variant   int64 [T]: variant of camera and register tokens, 0 for frame 0
+    scale_variant   int64 [T]: variant of the scale token, 0 for scale frames
+    kept            bool [T]
+    previous        int64 [T]: the last kept frame before each (frame 0: itself)
+    """
+
+    visible: Tensor
+    rotary_index: Tensor
+    first_variant: Tensor
+    scale_variant: Tensor
+    kept: Tensor
+    previous: Tensor
+
+    @property
+    def frames(self) -> int:
+        return self.visible.shape[0]
+
+    def to(self, device: torch.device) -> StreamPlan:
+        return StreamPlan(*(send(getattr(self, field.name), device) for field in dataclasses.fields(self)))
+
+    @staticmethod
+    def make(frames: int, settings: StreamSettings) -> StreamPlan:
+        scale = min(settings.scale_frames, frames)
+        visible = torch.zeros(frames, frames, dtype=torch.uint8)
+        visible[:scale, :scale] = WHOLE
+        rotary, previous = list(range(scale)), [max(frame - 1, 0) for frame in range(scale)]
+        kept = list(range(scale))
+        for frame in range(scale, frames):
+            keyframe = settings.keeps(frame)
+            live = kept[scale:]
+            past = settings.window - 1 if keyframe else settings.window
+            visible[frame, kept] = SPECIAL
+            visible[frame, :scale] = WHOLE
+            visible[frame, live[max(len(live) - past, 0) :]] = WHOLE
+            visible[frame, frame] = WHOLE
+            rotary.append(len(kept))
+            previous.append(kept[-1])
+            if keyframe:
+                kept.append(frame)
+        index = torch.arange(frames)
+        return StreamPlan(
+            visible=visible,
+            rotary_index=torch.tensor(rotary),
+            first_variant=(index > 0).long(),
+            scale_variant=(index >= scale).long(),
+            kept=torch.isin(index, torch.tensor(kept)),
+            previous=torch.tensor(previous),
+        )
+
+
+def random_settings(frames: int, rng: random.Random, largest_interval: int = 3) -> StreamSettings:
+    """Settings of a training clip: window and scale frames small enough that eviction happens in most clips."""
+    most_scale = max(1, min(8, frames // 2))
+    scale = rng.choice([1, most_scale, most_scale, rng.randint(1, most_scale)])
+    rest = frames - scale
+    window = rng.choice([max(1, rest // 4), max(1, rest // 2), rng.randint(1, max(rest, 1)), rest + 1])
+    interval = rng.choices(range(1, largest_interval + 1), weights=[4] + [1] * (largest_interval - 1))[0]
+    return StreamSettings(scale, min(window, 64), interval)
+
+
+def token_mask(visible: Tensor, tokens: int, special: int) -> Tensor:
+    """bool [T * tokens, T * tokens] of a plan's `visible`, true where a query sees a key."""
+    frames = visible.shape[0]
+    is_special = torch.arange(tokens, device=visible.device) < special
+    keys = (visible[:, :, None] == WHOLE) | ((visible[:, :, None] == SPECIAL) & is_special)
+    keys = keys.reshape(frames, 1, frames * tokens)
+    return keys.expand(frames, tokens, frames * tokens).reshape(frames * tokens, frames * tokens)
