@@ -16,12 +16,17 @@ using test::expect_error;
 using test::read_npz;
 using test::small_frame;
 using test::small_image;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
 using testing::IsNan;
 using testing::Pointwise;
+
+void write(PredictionsWriter& writer, const FrameResult& frame, const Image& image) {
+  FrameMeta meta;
+  meta.image = image;
+  writer.write(pose_frame(frame, meta));
+}
 
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
@@ -34,7 +39,7 @@ TEST(PredictionsWriter, WritesThePublicNamesAndShapes) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder / "predictions");
   const FrameResult frame = small_frame();
-  writer.write(frame, small_image());
+  write(writer, frame, small_image());
   const auto arrays = read_npz(folder / "predictions/frame_000000.npz");
 
   std::vector<std::string> shapes;
@@ -52,7 +57,7 @@ TEST(PredictionsWriter, WritesThePublicNamesAndShapes) {
 TEST(PredictionsWriter, ExtrinsicIsWorldToCamera) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
-  writer.write(small_frame(), small_image());
+  write(writer, small_frame(), small_image());
   const auto arrays = read_npz(folder / "frame_000000.npz");
   // The camera stands at (10, 20, 30), its axes along -z, y and x of the world.
   EXPECT_THAT(arrays.at("extrinsic").values<float>(),
@@ -65,7 +70,7 @@ TEST(PredictionsWriter, ImagesArePlanesInUnitRange) {
   PredictionsWriter writer(folder.path());
   Image image = small_image();
   image.pixels[3 * 7 + 2] = 255;
-  writer.write(small_frame(), image);
+  write(writer, small_frame(), image);
   const auto planes = read_npz(folder / "frame_000000.npz").at("images").values<float>();
   EXPECT_EQ(planes[0], 0);
   EXPECT_EQ(planes[5], 5 / 255.0F);
@@ -79,7 +84,7 @@ TEST(PredictionsWriter, WorldPointsAreThereWithAPointHead) {
   FrameResult frame = small_frame();
   for (int i = 0; i < 24; ++i) frame.world_points.push_back(static_cast<float>(i));
   frame.world_points_conf = std::vector<float>(8, 2);
-  writer.write(frame, small_image());
+  write(writer, frame, small_image());
   const auto arrays = read_npz(folder / "frame_000000.npz");
   EXPECT_EQ(arrays.at("world_points").shape, "2,4,3");
   EXPECT_EQ(arrays.at("world_points").values<float>(), frame.world_points);
@@ -91,7 +96,7 @@ TEST(PredictionsWriter, WithoutAPoseTheExtrinsicIsNan) {
   PredictionsWriter writer(folder.path());
   FrameResult frame = small_frame();
   std::fill_n(frame.pose_enc.begin() + 3, 4, 0.0F);
-  writer.write(frame, small_image());
+  write(writer, frame, small_image());
   EXPECT_THAT(read_npz(folder / "frame_000000.npz").at("extrinsic").values<float>(), testing::Each(IsNan()));
 }
 
@@ -101,11 +106,11 @@ TEST(PredictionsWriter, MetaTellsTheRoleOfEveryFrame) {
   for (const FrameType type : {FrameType::scale, FrameType::keyframe, FrameType::non_keyframe}) {
     FrameResult frame = small_frame(static_cast<int>(type));
     frame.type = type;
-    writer.write(frame, small_image());
+    write(writer, frame, small_image());
   }
   writer.finish();
   EXPECT_THAT(names_in(folder.path()),
-              ElementsAre("frame_000000.npz", "frame_000001.npz", "frame_000002.npz", "meta.npz"));
+              ElementsAre("frame_000000.npz", "frame_000001.npz", "frame_000002.npz", "frames.jsonl", "meta.npz"));
   const auto meta = read_npz(folder / "meta.npz");
   EXPECT_EQ(meta.at("frame_type").type, "|u1");
   EXPECT_EQ(meta.at("frame_type").shape, "1,3");
@@ -117,22 +122,23 @@ TEST(PredictionsWriter, MetaTellsTheRoleOfEveryFrame) {
 
 TEST(PredictionsWriter, RemovesWhatAnEarlierRunLeftAndNothingElse) {
   const test::TemporaryFolder folder;
-  for (const char* name : {"frame_000007.npz", "frame_000008.npz.part", "meta.npz", "frame_000001.png", "notes.npz"})
+  for (const char* name :
+       {"frame_000007.npz", "frame_000008.npz.part", "meta.npz", "frames.jsonl", "frame_000001.png", "notes.npz"})
     test::write_content(folder / name, "old");
   const PredictionsWriter writer(folder.path());
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000001.png", "notes.npz"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000001.png", "frames.jsonl", "notes.npz"));
 }
 
 TEST(PredictionsWriter, AFullDiskLeavesEarlierArchivesAndNoPart) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
-  writer.write(small_frame(0), small_image());
+  write(writer, small_frame(0), small_image());
   {
     const test::FileSizeLimit limit(500);
     expect_error(
-        ErrorCode::output, [&] { writer.write(small_frame(1), small_image()); }, HasSubstr("frame_000001.npz"));
+        ErrorCode::output, [&] { write(writer, small_frame(1), small_image()); }, HasSubstr("frame_000001.npz"));
   }
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000000.npz"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000000.npz", "frames.jsonl"));
   EXPECT_EQ(read_npz(folder / "frame_000000.npz").size(), 6);
 }
 
@@ -140,12 +146,11 @@ TEST(PredictionsWriter, RefusesSizesThatDiffer) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
   expect_error(
-      ErrorCode::internal, [&] { writer.write(small_frame(), Image(2, 4)); },
-      AllOf(HasSubstr("2 x 4"), HasSubstr("expected 4 x 2")));
+      ErrorCode::internal, [&] { write(writer, small_frame(), Image(2, 4)); }, HasSubstr("are not 4 x 2"));
   FrameResult frame = small_frame();
   frame.depth_conf.pop_back();
   expect_error(
-      ErrorCode::internal, [&] { writer.write(frame, small_image()); }, HasSubstr("depth_conf: 7 values"));
+      ErrorCode::internal, [&] { write(writer, frame, small_image()); }, HasSubstr("are not 4 x 2"));
 }
 
 TEST(PredictionsWriter, NamesAFolderThatCannotBeMade) {

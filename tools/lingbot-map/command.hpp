@@ -17,5 +17,6 @@ void add_synth(CLI::App& app);
 void add_preprocess(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_export(CLI::App& app);
 
 }  // namespace lingbot_map::tool

@@ -119,6 +119,7 @@ void Run::open_input() {
   report_.expected_frames = input_->expected();
   report_.width = input_->width();
   report_.height = input_->height();
+  check_export_files(options_, report_.expected_frames);
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
 }
@@ -165,7 +166,10 @@ void Run::stream() {
   Session session(*model_, report_.session);
   report_.attention = session.attention();
   console_.info(message("attention: ", session.attention_description()));
-  RunOutput output(options_);
+  RunOutput output(options_, console_);
+  report_.units = output.units();
+  if (report_.units.changed) console_.info("units: " + report_.units.text);
+  if (!options_.intrinsics.empty()) console_.info("camera: known from " + options_.intrinsics);
   write_report();
   interrupt_.arm([this] {
     console_.info("interrupted: what was computed so far is being written; once more ends the program at once");
@@ -181,16 +185,20 @@ void Run::stream() {
       run_stages(session, output);
       if (interrupt_.happened()) status = RunStatus::interrupted;
       output.finish();
+      report_.units = output.units();
+      report_.fit = output.fit();
     } catch (const std::exception& error) {
       status = RunStatus::failed;
       report_.error = error.what();
       failure = std::current_exception();
       stop_.request_stop();
+      output.close();
     }
     console_.end_progress();
   }
   input_->tell_warnings();
   report_.counts.skipped = input_->skipped();
+  for (const std::string& line : output.results().warnings()) console_.warning(line);
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));
