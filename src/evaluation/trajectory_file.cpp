@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 constexpr std::size_t kTumWords = 8;
 constexpr std::size_t kKittiWords = 12;
+constexpr double kLargestNumber = 1e100;  // squares and differences of which are numbers too
 constexpr double kRotationTolerance = 1e-3;
 constexpr std::string_view kBlank = " \t\r\v\f";
 
@@ -93,6 +94,8 @@ class TrajectoryReader {
     if (!number) refuse("found \"", printable(word, 40), "\", expected a number");
     if (!std::isfinite(*number) && format_ == TrajectoryFormat::tum)
       refuse("found \"", printable(word, 40), "\", expected a finite number; remove the line or make it a comment");
+    if (std::isfinite(*number) && std::abs(*number) > kLargestNumber)
+      refuse("found ", *number, ", expected numbers of at most ", kLargestNumber);
     return *number;
   }
 

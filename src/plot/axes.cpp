@@ -19,7 +19,7 @@ std::string Ticks::label(double value) const {
   const double power = std::floor(std::log10(step) + 1e-9);
   std::ostringstream text;
   text.imbue(std::locale::classic());
-  if (power < -5 || std::abs(value) >= 1e7) {
+  if (power < -5 || power > 5) {
     text << std::setprecision(4) << value;
   } else {
     text << std::fixed << std::setprecision(static_cast<int>(std::max(-power, 0.0))) << value;
@@ -34,8 +34,10 @@ Ticks ticks_in(Range range, int wanted) {
   const double share = rough / power;
   ticks.step = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
   const double tolerance = 1e-9 * ticks.step;
-  for (double n = std::ceil((range.low - tolerance) / ticks.step); n * ticks.step <= range.high + tolerance; ++n)
-    ticks.values.push_back(n * ticks.step);
+  const double first = std::ceil((range.low - tolerance) / ticks.step) * ticks.step;
+  // Counted, since a step may be too small to change a number that is large.
+  for (int n = 0; n < 3 * wanted && first + n * ticks.step <= range.high + tolerance; ++n)
+    ticks.values.push_back(first + n * ticks.step);
   return ticks;
 }
 

@@ -116,7 +116,9 @@ Image draw_trajectory(const TrajectoryEvaluation& evaluation, const std::string&
   const double wanted = up.size() / std::max(right.size(), 1e-300) * plot_width;
   const double plot_height = std::round(std::clamp(wanted, kLeastHeight, kMostHeight));
   double pixel = kMargin * std::max(right.size() / plot_width, up.size() / plot_height);
-  if (!(pixel > 0)) pixel = 1 / plot_width;  // a camera that stands still
+  // A camera that stands still, or hardly moves for how far away it is, gets a sheet on which numbers still differ.
+  const double farthest = std::max(std::abs(middle_of(right)), std::abs(middle_of(up)));
+  if (!(pixel * plot_width > 1e-9 * farthest)) pixel = std::max(1.0, 1e-9 * farthest) / plot_width;
   Canvas canvas(kWidth, static_cast<int>(kTop + plot_height + kBottom));
   Axes axes(canvas, {kLeft, kTop}, {kWidth - kRight, kTop + plot_height}, around(middle_of(right), pixel * plot_width),
             around(middle_of(up), pixel * plot_height));

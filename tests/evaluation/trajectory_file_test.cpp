@@ -87,12 +87,13 @@ TEST_F(TrajectoryFile, NamesTheLineThatIsWrong) {
   const std::string good = "# comment\n0 0 0 0 0 0 0 1\n";
   refuses(good + "1 0 0 0 0 0 0 1.01\n", "line 3: found a quaternion of length 1.01, expected a unit quaternion");
   refuses(good + "1 0 0 0 0 0 0 0\n", "line 3: found a quaternion of length 0");
-  refuses(good + "1 0 0 0 1e200 0 0 0\n", "line 3: found a quaternion of length");
+  refuses(good + "1 0 0 0 1e100 0 0 0\n", "line 3: found a quaternion of length");
   refuses(good + "0 0 0 0 0 0 0 1\n", "line 3: found the time stamp 0 after 0, which is a duplicate");
   refuses(good + "\n-1.25 0 0 0 0 0 0 1\n", "line 4: found the time stamp -1.25 after 0, which is out of order");
   refuses(good + "1 nan 0 0 0 0 0 1\n", "line 3: found \"nan\", expected a finite number");
   refuses(good + "1 0 -inf 0 0 0 0 1\n", "line 3: found \"-inf\"");
   refuses(good + "1 0 1e999 0 0 0 0 1\n", "line 3: found \"1e999\", expected a number");
+  refuses(good + "1 0 1e101 0 0 0 0 1\n", "line 3: found 1e+101, expected numbers of at most 1e+100");
   refuses(good + "1 0 0,5 0 0 0 0 1\n", "line 3: found \"0,5\", expected a number");
   refuses(good + "1 0 0 0\n", "line 3: found 4 words, expected the 8 numbers of a pose in TUM format");
   refuses("hello world\n", "line 1: found 2 words, expected 8 numbers (TUM) or 12 (KITTI)");

@@ -25,6 +25,8 @@ TEST(Ticks, AreRoundNumbersInsideTheRange) {
 TEST(Ticks, OfVerySmallAndVeryLargeRanges) {
   EXPECT_THAT(labels({0, 1e-12}, 2), ElementsAre("0", "5e-13", "1e-12"));
   EXPECT_THAT(labels({0, 4e9}, 2), ElementsAre("0", "2e+09", "4e+09"));
+  EXPECT_THAT(labels({40000000, 40000002}, 2), ElementsAre("40000000", "40000001", "40000002"));
+  EXPECT_LE(labels({1e16, 1e16 + 2}, 5).size(), 15);  // where a step changes nothing
 }
 
 TEST(Axes, PutValuesWhereTheyBelong) {

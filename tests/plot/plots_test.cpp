@@ -89,13 +89,16 @@ TEST(Plots, ShowErrorsOverTime) {
   EXPECT_GT(count(image, palette::rotation), 700);
 }
 
-TEST(Plots, OfACameraThatStandsStillAndOfAVeryLongLine) {
+TEST(Plots, OfPathsOfAnyLengthAnywhere) {
   std::vector<PosePair> pairs(3);
-  for (const double length : {0.0, 1e-9, 1e12}) {
-    pairs[2].truth.translation = pairs[2].estimate.translation = {0, length, 0};
-    const TrajectoryEvaluation evaluation = evaluate(pairs, {.alignment = Alignment::none});
-    EXPECT_LE(draw_trajectory(evaluation).height, 1100);
-    EXPECT_EQ(draw_errors(evaluation).width, 1000);
+  for (const double far : {0.0, 4.5e6, 1e16, 1e100}) {
+    for (const double length : {0.0, 1e-9, 1.0, 1e12, 1e100}) {
+      for (PosePair& pair : pairs) pair.truth.translation = pair.estimate.translation = {far, far, -far};
+      for (Rigid3* end : {&pairs[2].truth, &pairs[2].estimate}) end->translation[2] += length;
+      const TrajectoryEvaluation evaluation = evaluate(pairs, {.alignment = Alignment::none});
+      EXPECT_LE(draw_trajectory(evaluation).height, 1100);
+      EXPECT_EQ(draw_errors(evaluation).width, 1000);
+    }
   }
 }
 
