@@ -1,10 +1,12 @@
 #include "export/predictions.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <initializer_list>
 #include <iomanip>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,11 +38,11 @@ void add_floats(ZipWriter& archive, const std::string& name, std::initializer_li
 }
 
 /// World to camera, [3, 4].
-std::array<float, 12> extrinsic_of(const PoseEncoding& encoding) {
+std::array<float, 12> extrinsic_of(const std::optional<Rigid3>& world_from_camera) {
   std::array<float, 12> extrinsic{};
   extrinsic.fill(std::numeric_limits<float>::quiet_NaN());
-  if (const auto world = world_from_camera(encoding)) {
-    const Rigid3 camera_from_world = world->inverse();
+  if (world_from_camera) {
+    const Rigid3 camera_from_world = world_from_camera->inverse();
     for (int row = 0; row < 3; ++row) {
       for (int column = 0; column < 3; ++column)
         extrinsic[row * 4 + column] = static_cast<float>(camera_from_world.rotation[row * 3 + column]);
@@ -62,38 +64,88 @@ std::array<float, 9> intrinsic_of(const Intrinsics& camera) {
           1};
 }
 
-/// [3, H, W] in 0..1.
-std::vector<float> planes_of(const Image& image) {
+/// [3, H, W].
+std::vector<std::uint8_t> planes_of(const Image& image) {
   const std::size_t pixels = image.pixels.size() / 3;
-  std::vector<float> planes(3 * pixels);
+  std::vector<std::uint8_t> planes(3 * pixels);
   for (std::size_t channel = 0; channel < 3; ++channel)
     for (std::size_t pixel = 0; pixel < pixels; ++pixel)
-      planes[channel * pixels + pixel] = static_cast<float>(image.pixels[3 * pixel + channel]) / 255.0F;
+      planes[channel * pixels + pixel] = image.pixels[3 * pixel + channel];
   return planes;
 }
 
-void add_windows(ZipWriter& archive, std::span<const WindowRecord> windows) {
+/// The placement of a window, which meta.npz keeps in float32.
+struct Placement {
+  float scale = 1;
+  std::array<float, 16> transform{};
+};
+
+/// In these units. From float32 on, so that what was read back from a meta.npz gives the same as the window itself.
+Placement placement_of(const WindowRecord& window, const Units& units) {
+  Placement placement{.scale = static_cast<float>(window.scale)};
+  std::ranges::transform(window.transform, placement.transform.begin(), [](double x) { return static_cast<float>(x); });
+  if (!units.changed) return placement;
+  const auto& m = placement.transform;
+  const Sim3 moved =
+      units.output_from_network * Sim3{.scale = placement.scale,
+                                       .rotation = {m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]},
+                                       .translation = {m[3], m[7], m[11]}};
+  placement.scale = static_cast<float>(moved.scale);
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (std::size_t column = 0; column < 3; ++column)
+      placement.transform[4 * row + column] = static_cast<float>(moved.rotation[3 * row + column]);
+    placement.transform[4 * row + 3] = static_cast<float>(moved.translation[row]);
+  }
+  return placement;
+}
+
+void add_windows(ZipWriter& archive, std::span<const WindowRecord> windows, const Units& units) {
   const auto count = static_cast<std::int64_t>(windows.size());
   std::vector<float> scales;
   std::vector<float> transforms;
   for (const WindowRecord& window : windows) {
-    scales.push_back(static_cast<float>(window.scale));
-    for (const double value : window.transform) transforms.push_back(static_cast<float>(value));
+    const Placement placement = placement_of(window, units);
+    scales.push_back(placement.scale);
+    transforms.insert(transforms.end(), placement.transform.begin(), placement.transform.end());
   }
   add_floats(archive, "chunk_scales", {count}, scales);
   if (count > 1) add_floats(archive, "chunk_transforms", {count, 4, 4}, transforms);
+}
+
+std::vector<float> in_unit_range(std::span<const std::uint8_t> values) {
+  std::vector<float> scaled(values.size());
+  std::ranges::transform(values, scaled.begin(), [](std::uint8_t value) { return static_cast<float>(value) / 255.0F; });
+  return scaled;
+}
+
+std::string dump(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+/// What frames.jsonl says of a frame.
+nlohmann::ordered_json line_of(const PosedFrame& frame) {
+  const FrameMeta& meta = frame.meta;
+  const OriginalPixels& original = meta.original;
+  const std::filesystem::path file = meta.file.empty() ? meta.file : std::filesystem::absolute(meta.file);
+  return {
+      {"index", frame.result.index},
+      {"type", static_cast<int>(frame.result.type)},
+      {"timestamp", meta.timestamp},
+      {"name", meta.name},
+      {"file", file.string()},
+      {"original",
+       {original.width, original.height, original.scale_x, original.scale_y, original.offset_x, original.offset_y}}};
 }
 
 /// Archives of an earlier run, and parts of archives that a killed run left.
 bool is_earlier_file(const std::filesystem::path& path) {
   std::string name = path.filename().string();
   if (name.ends_with(".part")) name.resize(name.size() - 5);
-  return name == "meta.npz" || (name.starts_with("frame_") && name.ends_with(".npz"));
+  return name == "meta.npz" || name == "frames.jsonl" || (name.starts_with("frame_") && name.ends_with(".npz"));
 }
 
-}  // namespace
-
-PredictionsWriter::PredictionsWriter(const std::filesystem::path& folder) : folder_(folder) {
+/// The folder, without what an earlier run left there.
+std::filesystem::path cleared(const std::filesystem::path& folder) {
   make_output_folder(folder);
   std::vector<std::filesystem::path> earlier;
   std::error_code error;
@@ -105,23 +157,36 @@ PredictionsWriter::PredictionsWriter(const std::filesystem::path& folder) : fold
     fail(ErrorCode::output, folder.string(), ": files of an earlier run cannot be removed: ", error.message(),
          "; check the folder's permissions");
   }
+  return folder;
 }
 
-void PredictionsWriter::write(const FrameResult& result, const Image& image) {
+}  // namespace
+
+PredictionsWriter::PredictionsWriter(const std::filesystem::path& folder, const Units& units, Images images)
+    : folder_(cleared(folder)), units_(units), images_(images), frames_(folder / "frames.jsonl") {
+  frames_.append(dump({{"units", units.changed ? nlohmann::ordered_json(units.text) : nlohmann::ordered_json()}}));
+}
+
+void PredictionsWriter::write(const PosedFrame& frame) {
+  const FrameResult& result = frame.result;
   const std::int64_t width = result.width;
   const std::int64_t height = result.height;
-  check(image.width == width && image.height == height, "frame ", result.index, ": the image is ", image.width, " x ",
-        image.height, ", expected ", width, " x ", height);
-  const auto extrinsic = extrinsic_of(result.pose_enc);
-  const auto intrinsic = intrinsic_of(intrinsics_of(result.pose_enc, result.width, result.height));
+  const auto extrinsic = extrinsic_of(frame.world_from_camera);
+  const auto intrinsic = intrinsic_of(frame.intrinsics);
+  const std::vector<std::uint8_t> planes = planes_of(frame.meta.image);
 
+  frames_.append(dump(line_of(frame)));
   ZipWriter archive(folder_ / message("frame_", std::setfill('0'), std::setw(6), result.index, ".npz"));
   add_floats(archive, "pose_enc", {9}, result.pose_enc);
   add_floats(archive, "depth", {height, width, 1}, result.depth);
   add_floats(archive, "depth_conf", {height, width}, result.depth_conf);
   add_floats(archive, "extrinsic", {3, 4}, extrinsic);
   add_floats(archive, "intrinsic", {3, 3}, intrinsic);
-  add_floats(archive, "images", {3, height, width}, planes_of(image));
+  if (images_ == Images::bytes) {
+    add_array(archive, "images", "|u1", {3, height, width}, std::as_bytes(std::span(planes)));
+  } else {
+    add_floats(archive, "images", {3, height, width}, in_unit_range(planes));
+  }
   if (!result.world_points.empty()) {
     add_floats(archive, "world_points", {height, width, 3}, result.world_points);
     add_floats(archive, "world_points_conf", {height, width}, result.world_points_conf);
@@ -131,6 +196,7 @@ void PredictionsWriter::write(const FrameResult& result, const Image& image) {
 }
 
 void PredictionsWriter::finish(std::span<const WindowRecord> windows) {
+  frames_.close();
   const auto frames = static_cast<std::int64_t>(frame_types_.size());
   std::vector<std::uint8_t> is_keyframe;
   is_keyframe.reserve(frame_types_.size());
@@ -140,7 +206,7 @@ void PredictionsWriter::finish(std::span<const WindowRecord> windows) {
   ZipWriter archive(folder_ / "meta.npz");
   add_array(archive, "frame_type", "|u1", {1, frames}, std::as_bytes(std::span(frame_types_)));
   add_array(archive, "is_keyframe", "|b1", {1, frames}, std::as_bytes(std::span(is_keyframe)));
-  if (!windows.empty()) add_windows(archive, windows);
+  if (!windows.empty()) add_windows(archive, windows, units_);
   archive.finish();
 }
 

@@ -20,11 +20,12 @@ std::int64_t nanoseconds(double seconds, const std::string& file) {
 
 }  // namespace
 
-TumWriter::TumWriter(const std::filesystem::path& path) : file_(path) {
+TumWriter::TumWriter(const std::filesystem::path& path, const Units& units) : file_(path) {
   file_.append(
       "# One line a frame: timestamp tx ty tz qx qy qz qw\n"
       "# Seconds; camera to world (tx ty tz is the camera centre); unit quaternion; camera axes x right, y down, z "
       "forward\n");
+  if (units.changed) file_.append(message("# ", units.text, '\n'));
 }
 
 void TumWriter::write(double timestamp, const std::optional<Rigid3>& world_from_camera) {

@@ -134,6 +134,7 @@ void Run::open_input() {
   if (options_.mask_sky && !options_.plan) sky_.emplace(options_, console_);
   report_.width = input_->width();
   report_.height = input_->height();
+  check_export_files(options_, report_.expected_frames);
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
 }
@@ -214,7 +215,10 @@ void Run::stream() {
   const std::unique_ptr<FrameStream> stream = open_stream(*model_, report_.session, report_.windowed);
   report_.attention = stream->attention();
   console_.info(message("attention: ", stream->attention_description()));
-  RunOutput output(options_);
+  RunOutput output(options_, console_);
+  report_.units = output.units();
+  if (report_.units.changed) console_.info("units: " + report_.units.text);
+  if (!options_.intrinsics.empty()) console_.info("camera: known from " + options_.intrinsics);
   if (sky_) sky_->start();
   write_report();
   interrupt_.arm([this] {
@@ -231,16 +235,20 @@ void Run::stream() {
       run_stages(*stream, output);
       if (interrupt_.happened()) status = RunStatus::interrupted;
       output.finish(stream->windows());
+      report_.units = output.units();
+      report_.fit = output.fit();
     } catch (const std::exception& error) {
       status = RunStatus::failed;
       report_.error = error.what();
       failure = std::current_exception();
       stop_.request_stop();
+      output.close();
     }
     console_.end_progress();
   }
   input_->tell_warnings();
   report_.counts.skipped = input_->skipped();
+  for (const std::string& line : output.results().warnings()) console_.warning(line);
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alignment_target.hpp"
 #include "base/message.hpp"
 #include "choices.hpp"
 
@@ -56,9 +57,7 @@ void check_output(const RunOptions& options) {
       fail(ErrorCode::usage, flag, ": found ", folder, ", which is the folder of --image_folder; choose another");
   if (choice("--timestamps", options.timestamps, {"index", "name"}) == 1 && !options.video_path.empty())
     fail(ErrorCode::usage, "--timestamps: found \"name\", but the frames of a video have none; leave the flag out");
-  if (!std::isfinite(options.conf_threshold))
-    fail(ErrorCode::usage, "--conf_threshold: found ", options.conf_threshold, ", expected a number");
-  require_at_least_one("--downsample_factor", options.downsample_factor);
+  check_export_options(options);
   if (options.quiet && options.verbose)
     fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
 }
@@ -186,6 +185,16 @@ RunSettings settle(RunOptions& options) {
   if (windowed) settings.windowed = windowed_options(options, settings);
   note_without_effect(options, windowed);
   return settings;
+}
+
+void check_export_files(const RunOptions& options, std::optional<std::int64_t> expected_frames) {
+  if (!options.align_to.empty()) static_cast<void>(AlignmentTarget(options.align_to, options.max_time_difference));
+  const auto cameras = options.known_cameras();
+  // A video's number of frames is an estimate, and of bad frames there is no camera.
+  const bool exact = expected_frames && options.video_path.empty() && !options.skip_bad_frames;
+  if (cameras && exact && cameras->frames().value_or(*expected_frames) < *expected_frames)
+    fail(ErrorCode::input, options.intrinsics, ": found cameras for ", *cameras->frames(),
+         " frames, expected one for each of ", *expected_frames);
 }
 
 int automatic_keyframe_interval(std::optional<std::int64_t> frames) {
