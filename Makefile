@@ -38,14 +38,8 @@ sanitize-gpu: build  ## run the tiny model on a GPU under compute-sanitizer's me
 	compute-sanitizer --tool racecheck --error-exitcode 1 $(BUILD)/bin/session_test \
 	  --gtest_filter='*OnGpu.Float32/short:*OnGpu.Bfloat16/short'
 
-demo: build  ## run the program on a small drawn room with a tiny synthetic model
-	$(BUILD)/bin/make_example_frames $(DEMO)/frames
-	$(PROGRAM) synth --config tiny --seed 17 --output $(DEMO)/tiny.safetensors
-	$(PROGRAM) run --model_path $(DEMO)/tiny.safetensors --image_folder $(DEMO)/frames --output $(DEMO)/run \
-	  --image_size 252 --save_depth
-	@echo "Results are in $(DEMO)/run: trajectory.txt, points.ply, depth_color/, run.json and more."
-	@echo "The weights are synthetic, made from a seed: the program runs as it will with a trained model, but its"
-	@echo "poses, depth and points mean nothing yet."
+demo: build  ## render a generated room, reconstruct it on the CPU, show the result beside the truth
+	scripts/demo.sh $(PROGRAM) $(DEMO)
 
 bench: build  ## run the benchmarks at a small size; BENCH_MODEL= for the official one
 	$(PROGRAM) bench frames --depth 72,1000 $(BENCH_MODEL)

@@ -14,12 +14,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "points are written as they lie in memory");
 
-constexpr std::string_view kHeaderToCount =
-    "ply\n"
-    "format binary_little_endian 1.0\n"
-    "comment Points of all frames in world coordinates, which are those of the first camera or nearly so:\n"
-    "comment x right, y down, z forward; the unit is the network's own, not metric\n"
-    "element vertex ";
 constexpr std::size_t kCountWidth = 12;
 constexpr std::string_view kHeaderFromCount =
     "\n"
@@ -31,6 +25,16 @@ constexpr std::string_view kHeaderFromCount =
     "property uchar blue\n"
     "end_header\n";
 constexpr std::size_t kVertexBytes = 15;
+
+std::string header_to_count(const Units& units) {
+  return message(
+      "ply\n"
+      "format binary_little_endian 1.0\n",
+      units.changed ? "comment Points of all frames in world coordinates; camera axes are\n"
+                    : "comment Points of all frames in world coordinates, which are those of the first camera or "
+                      "nearly so:\n",
+      "comment x right, y down, z forward; ", units.text, '\n', "element vertex ");
+}
 
 std::string count_text(std::int64_t count) {
   const std::string digits = std::to_string(count);
@@ -48,30 +52,24 @@ bool finite(const std::array<float, 3>& point) {
 
 }  // namespace
 
-std::vector<ColouredPoint> points_of(const FrameResult& result, const Image& image, const PointSelection& selection) {
-  const auto width = static_cast<std::size_t>(result.width);
-  const std::size_t pixels = width * static_cast<std::size_t>(result.height);
-  check(result.depth.size() == pixels && result.depth_conf.size() == pixels && image.width == result.width &&
-            image.height == result.height && image.pixels.size() == 3 * pixels,
-        "frame ", result.index, ": maps or image are not ", result.width, " x ", result.height);
+std::vector<ColouredPoint> points_of(const PosedFrame& frame, const PointSelection& selection, PixelPlace place) {
   check(selection.downsample_factor > 0, "downsample factor ", selection.downsample_factor);
-
-  const auto world = world_from_camera(result.pose_enc);
-  const Intrinsics intrinsics = intrinsics_of(result.pose_enc, result.width, result.height);
-  if (!world || !intrinsics.usable()) return {};
+  if (!frame.has_camera()) return {};
+  const auto width = static_cast<std::size_t>(frame.result.width);
+  const double middle = place == PixelPlace::middle ? 0.5 : 0;
 
   const double threshold = std::max(selection.conf_threshold, 0.0);
   std::vector<ColouredPoint> points;
   int to_skip = 0;
-  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
-    if (!(result.depth_conf[pixel] > threshold)) continue;
-    const std::size_t u = pixel % width;
-    const std::size_t v = pixel / width;
+  for (std::size_t pixel = 0; pixel < frame.result.depth.size(); ++pixel) {
+    if (!(frame.result.depth_conf[pixel] > threshold)) continue;
+    const double u = static_cast<double>(pixel % width) + middle;
+    const double v = static_cast<double>(pixel / width) + middle;
     const auto position =
-        to_float(*world * unproject(intrinsics, static_cast<double>(u), static_cast<double>(v), result.depth[pixel]));
+        to_float(*frame.world_from_camera * unproject(frame.intrinsics, u, v, frame.result.depth[pixel]));
     if (!finite(position)) continue;
     if (to_skip == 0) {
-      const std::uint8_t* rgb = &image.pixels[3 * pixel];
+      const std::uint8_t* rgb = &frame.meta.image.pixels[3 * pixel];
       points.push_back({position, {rgb[0], rgb[1], rgb[2]}});
       to_skip = selection.downsample_factor;
     }
@@ -80,16 +78,24 @@ std::vector<ColouredPoint> points_of(const FrameResult& result, const Image& ima
   return points;
 }
 
-PlyWriter::PlyWriter(const std::filesystem::path& path, const JsonFields* state)
-    : file_(open_output(path, state)), count_offset_(kHeaderToCount.size()) {
+void keep_first_in_cubes(std::vector<ColouredPoint>& points, VoxelGrid& grid) {
+  std::erase_if(points, [&](const ColouredPoint& point) {
+    return !grid.insert({point.position[0], point.position[1], point.position[2]});
+  });
+}
+
+PlyWriter::PlyWriter(const std::filesystem::path& path, const Units& units, const JsonFields* state)
+    : file_(open_output(path, state)) {
+  const std::string to_count = header_to_count(units);
+  count_offset_ = to_count.size();
   if (state == nullptr) {
-    file_.append(message(kHeaderToCount, count_text(0), kHeaderFromCount));
+    file_.append(message(to_count, count_text(0), kHeaderFromCount));
     return;
   }
   constexpr std::int64_t most_points = 999'999'999'999;
   static_assert(kCountWidth == 12);
   points_ = state->integer("points", 0, most_points);
-  const std::size_t header_bytes = kHeaderToCount.size() + kCountWidth + kHeaderFromCount.size();
+  const std::size_t header_bytes = to_count.size() + kCountWidth + kHeaderFromCount.size();
   const std::uint64_t expected = header_bytes + static_cast<std::uint64_t>(points_) * kVertexBytes;
   if (file_.size() != expected)
     fail(ErrorCode::input, state->source(), ": ", path.filename().string(), " has ", points_, " points in ",

@@ -21,7 +21,8 @@ std::int64_t nanoseconds(double seconds, const std::string& file) {
 
 }  // namespace
 
-TumWriter::TumWriter(const std::filesystem::path& path, const JsonFields* state) : file_(open_output(path, state)) {
+TumWriter::TumWriter(const std::filesystem::path& path, const Units& units, const JsonFields* state)
+    : file_(open_output(path, state)) {
   if (state != nullptr) {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     last_nanoseconds_ = state->optional_integer("last_nanoseconds", -most, most);
@@ -31,6 +32,7 @@ TumWriter::TumWriter(const std::filesystem::path& path, const JsonFields* state)
       "# One line a frame: timestamp tx ty tz qx qy qz qw\n"
       "# Seconds; camera to world (tx ty tz is the camera centre); unit quaternion; camera axes x right, y down, z "
       "forward\n");
+  if (units.changed) file_.append(message("# ", units.text, '\n'));
 }
 
 WriterState TumWriter::state() const {

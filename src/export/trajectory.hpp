@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/output_file.hpp"
+#include "export/units.hpp"
 #include "export/writer_state.hpp"
 #include "geometry/camera.hpp"
 
@@ -15,11 +16,12 @@ namespace lingbot_map {
 ///     timestamp tx ty tz qx qy qz qw
 ///
 /// in seconds with nine decimals, camera to world, unit quaternion with qw >= 0, numbers with the nine digits that give
-/// back the same float32. Camera axes: x right, y down, z forward.
+/// back the same float32. Camera axes: x right, y down, z forward. A comment tells units that are not the network's
+/// own.
 class TumWriter {
  public:
   /// Begins the file, or goes on with it from a state(). Throws Error(output).
-  explicit TumWriter(const std::filesystem::path& path, const JsonFields* state = nullptr);
+  explicit TumWriter(const std::filesystem::path& path, const Units& units = {}, const JsonFields* state = nullptr);
   /// A frame without a pose leaves a comment, so that readers find its time stamp free. Throws Error(input) when
   /// `timestamp` is not finite or not later, by a nanosecond at least, than the one before; Error(output).
   void write(double timestamp, const std::optional<Rigid3>& world_from_camera);

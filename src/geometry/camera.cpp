@@ -17,6 +17,12 @@ Intrinsics in_original_pixels(const Intrinsics& processed, const OriginalPixels&
           processed.cx * original.scale_x + original.offset_x, processed.cy * original.scale_y + original.offset_y};
 }
 
+Intrinsics in_processed_pixels(const Intrinsics& of_original, const OriginalPixels& original) noexcept {
+  return {of_original.fx / original.scale_x, of_original.fy / original.scale_y,
+          (of_original.cx - original.offset_x) / original.scale_x,
+          (of_original.cy - original.offset_y) / original.scale_y};
+}
+
 std::optional<Rigid3> world_from_camera(const PoseEncoding& encoding) noexcept {
   const Vec3 centre = {encoding[0], encoding[1], encoding[2]};
   for (const double coordinate : centre)

@@ -41,6 +41,8 @@ struct OriginalPixels {
 
 /// The same camera in pixels of the original picture.
 [[nodiscard]] Intrinsics in_original_pixels(const Intrinsics& processed, const OriginalPixels& original) noexcept;
+/// The way back: a camera of the original picture in pixels of the network's input.
+[[nodiscard]] Intrinsics in_processed_pixels(const Intrinsics& of_original, const OriginalPixels& original) noexcept;
 
 /// What the network says of a camera: camera centre x y z, quaternion x y z w (camera to world, of any length),
 /// vertical and horizontal field of view (rad).

@@ -33,7 +33,8 @@ struct SourceFrame {
   std::int64_t source_index = 0;    ///< position before first_k and stride: in the folder, or among the sampled frames
   std::optional<double> timestamp;  ///< seconds, video only; ascending, 0 at the beginning of the video
   std::string name;                 ///< file name; video: file name and time
-  std::string error;                ///< one line that names the file; empty if the frame is good
+  std::filesystem::path file;  ///< the picture's own file, if its pixels were not turned; else, and for video, empty
+  std::string error;           ///< one line that names the file; empty if the frame is good
 
   [[nodiscard]] bool ok() const noexcept { return error.empty(); }
 };

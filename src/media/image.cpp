@@ -90,4 +90,8 @@ ImageSize read_image_size(const std::filesystem::path& path, Turn turn) {
   return oriented_size({static_cast<int>(header.width), static_cast<int>(header.height)}, orientation_of(header, turn));
 }
 
+bool is_stored_upright(const std::filesystem::path& path, Turn turn) {
+  return orientation_of(read_header(File::open(path)), turn) == 1;
+}
+
 }  // namespace lingbot_map

@@ -37,5 +37,7 @@ struct Gray16 {
 
 /// The size decode_image would return, from the file's header. Throws as decode_image for what the header shows.
 [[nodiscard]] ImageSize read_image_size(const std::filesystem::path& path, Turn turn = Turn::upright);
+/// Whether that image has the pixels as the file stores them, not turned. Throws as read_image_size.
+[[nodiscard]] bool is_stored_upright(const std::filesystem::path& path, Turn turn = Turn::upright);
 
 }  // namespace lingbot_map

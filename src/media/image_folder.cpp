@@ -97,6 +97,7 @@ class ImageFolder final : public FrameSource {
     }
     frame.geometry = widen(geometry, plan_.width, plan_.height);
     frame.image = preprocess(image, frame.geometry);
+    if (is_stored_upright(file, turn_)) frame.file = file;
   }
 
   SourceOptions options_;

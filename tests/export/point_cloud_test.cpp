@@ -24,6 +24,12 @@ using testing::HasSubstr;
 
 constexpr PointSelection kAll{0, 1};
 
+std::vector<ColouredPoint> points_of(const FrameResult& frame, const Image& image, const PointSelection& selection) {
+  FrameMeta meta;
+  meta.image = image;
+  return points_of(pose_frame(frame, meta), selection);
+}
+
 std::vector<int> pixels_of(const std::vector<ColouredPoint>& points) {
   std::vector<int> pixels;
   for (const ColouredPoint& point : points) pixels.push_back(point.colour[0]);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.hpp"
+#include "export/predictions_reader.hpp"
 #include "file_size_limit.hpp"
 #include "readers.hpp"
 #include "small_frame.hpp"
@@ -16,12 +17,17 @@ using test::expect_error;
 using test::read_npz;
 using test::small_frame;
 using test::small_image;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
 using testing::IsNan;
 using testing::Pointwise;
+
+void write(PredictionsWriter& writer, const FrameResult& frame, const Image& image) {
+  FrameMeta meta;
+  meta.image = image;
+  writer.write(pose_frame(frame, meta));
+}
 
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
@@ -34,7 +40,7 @@ TEST(PredictionsWriter, WritesThePublicNamesAndShapes) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder / "predictions");
   const FrameResult frame = small_frame();
-  writer.write(frame, small_image());
+  write(writer, frame, small_image());
   const auto arrays = read_npz(folder / "predictions/frame_000000.npz");
 
   std::vector<std::string> shapes;
@@ -52,7 +58,7 @@ TEST(PredictionsWriter, WritesThePublicNamesAndShapes) {
 TEST(PredictionsWriter, ExtrinsicIsWorldToCamera) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
-  writer.write(small_frame(), small_image());
+  write(writer, small_frame(), small_image());
   const auto arrays = read_npz(folder / "frame_000000.npz");
   // The camera stands at (10, 20, 30), its axes along -z, y and x of the world.
   EXPECT_THAT(arrays.at("extrinsic").values<float>(),
@@ -65,7 +71,7 @@ TEST(PredictionsWriter, ImagesArePlanesInUnitRange) {
   PredictionsWriter writer(folder.path());
   Image image = small_image();
   image.pixels[3 * 7 + 2] = 255;
-  writer.write(small_frame(), image);
+  write(writer, small_frame(), image);
   const auto planes = read_npz(folder / "frame_000000.npz").at("images").values<float>();
   EXPECT_EQ(planes[0], 0);
   EXPECT_EQ(planes[5], 5 / 255.0F);
@@ -79,7 +85,7 @@ TEST(PredictionsWriter, WorldPointsAreThereWithAPointHead) {
   FrameResult frame = small_frame();
   for (int i = 0; i < 24; ++i) frame.world_points.push_back(static_cast<float>(i));
   frame.world_points_conf = std::vector<float>(8, 2);
-  writer.write(frame, small_image());
+  write(writer, frame, small_image());
   const auto arrays = read_npz(folder / "frame_000000.npz");
   EXPECT_EQ(arrays.at("world_points").shape, "2,4,3");
   EXPECT_EQ(arrays.at("world_points").values<float>(), frame.world_points);
@@ -91,7 +97,7 @@ TEST(PredictionsWriter, WithoutAPoseTheExtrinsicIsNan) {
   PredictionsWriter writer(folder.path());
   FrameResult frame = small_frame();
   std::fill_n(frame.pose_enc.begin() + 3, 4, 0.0F);
-  writer.write(frame, small_image());
+  write(writer, frame, small_image());
   EXPECT_THAT(read_npz(folder / "frame_000000.npz").at("extrinsic").values<float>(), testing::Each(IsNan()));
 }
 
@@ -101,11 +107,11 @@ TEST(PredictionsWriter, MetaTellsTheRoleOfEveryFrame) {
   for (const FrameType type : {FrameType::scale, FrameType::keyframe, FrameType::non_keyframe}) {
     FrameResult frame = small_frame(static_cast<int>(type));
     frame.type = type;
-    writer.write(frame, small_image());
+    write(writer, frame, small_image());
   }
   writer.finish();
   EXPECT_THAT(names_in(folder.path()),
-              ElementsAre("frame_000000.npz", "frame_000001.npz", "frame_000002.npz", "meta.npz"));
+              ElementsAre("frame_000000.npz", "frame_000001.npz", "frame_000002.npz", "frames.jsonl", "meta.npz"));
   const auto meta = read_npz(folder / "meta.npz");
   EXPECT_EQ(meta.at("frame_type").type, "|u1");
   EXPECT_EQ(meta.at("frame_type").shape, "1,3");
@@ -118,7 +124,7 @@ TEST(PredictionsWriter, MetaTellsTheRoleOfEveryFrame) {
 TEST(PredictionsWriter, MetaTellsTheWindows) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
-  writer.write(small_frame(0), small_image());
+  write(writer, small_frame(0), small_image());
   const WindowRecord second{.scale = 1.5, .transform = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 1}};
   writer.finish(std::vector<WindowRecord>{{}, second});
   const auto meta = read_npz(folder / "meta.npz");
@@ -132,6 +138,27 @@ TEST(PredictionsWriter, MetaTellsTheWindows) {
   EXPECT_EQ(transforms[16 + 6], 7);
 }
 
+TEST(PredictionsWriter, WindowsAreInTheUnitsOfTheRestAndComeBack) {
+  const WindowRecord turned{.scale = 1.5, .transform = {0, -1, 0, 4, 1, 0, 0, 8, 0, 0, 1, 12, 0, 0, 0, 1}};
+  const std::vector<WindowRecord> windows = {{}, turned};
+  const test::TemporaryFolder own;
+  const test::TemporaryFolder doubled;
+  for (const auto& [folder, units] :
+       {std::pair<const test::TemporaryFolder&, Units>{own, {}}, {doubled, Units::scaled(2)}}) {
+    PredictionsWriter writer(folder.path(), units);
+    write(writer, small_frame(0), small_image());
+    writer.finish(windows);
+  }
+  const std::vector<WindowRecord> back = PredictionsReader(own.path(), 10).windows();
+  ASSERT_EQ(back.size(), 2U);
+  EXPECT_EQ(back[1].scale, 1.5);
+  EXPECT_EQ(back[1].transform, turned.transform);
+  const std::vector<WindowRecord> in_units = PredictionsReader(doubled.path(), 10).windows();
+  EXPECT_EQ(in_units[0].scale, 2);
+  EXPECT_EQ(in_units[1].scale, 3);
+  EXPECT_THAT(in_units[1].transform, ElementsAre(0, -1, 0, 8, 1, 0, 0, 16, 0, 0, 1, 24, 0, 0, 0, 1));
+}
+
 TEST(PredictionsWriter, MetaOfASingleWindowHasNoTransform) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
@@ -143,22 +170,23 @@ TEST(PredictionsWriter, MetaOfASingleWindowHasNoTransform) {
 
 TEST(PredictionsWriter, RemovesWhatAnEarlierRunLeftAndNothingElse) {
   const test::TemporaryFolder folder;
-  for (const char* name : {"frame_000007.npz", "frame_000008.npz.part", "meta.npz", "frame_000001.png", "notes.npz"})
+  for (const char* name :
+       {"frame_000007.npz", "frame_000008.npz.part", "meta.npz", "frames.jsonl", "frame_000001.png", "notes.npz"})
     test::write_content(folder / name, "old");
   const PredictionsWriter writer(folder.path());
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000001.png", "notes.npz"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000001.png", "frames.jsonl", "notes.npz"));
 }
 
 TEST(PredictionsWriter, AFullDiskLeavesEarlierArchivesAndNoPart) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
-  writer.write(small_frame(0), small_image());
+  write(writer, small_frame(0), small_image());
   {
     const test::FileSizeLimit limit(500);
     expect_error(
-        ErrorCode::output, [&] { writer.write(small_frame(1), small_image()); }, HasSubstr("frame_000001.npz"));
+        ErrorCode::output, [&] { write(writer, small_frame(1), small_image()); }, HasSubstr("frame_000001.npz"));
   }
-  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000000.npz"));
+  EXPECT_THAT(names_in(folder.path()), ElementsAre("frame_000000.npz", "frames.jsonl"));
   EXPECT_EQ(read_npz(folder / "frame_000000.npz").size(), 6);
 }
 
@@ -166,12 +194,11 @@ TEST(PredictionsWriter, RefusesSizesThatDiffer) {
   const test::TemporaryFolder folder;
   PredictionsWriter writer(folder.path());
   expect_error(
-      ErrorCode::internal, [&] { writer.write(small_frame(), Image(2, 4)); },
-      AllOf(HasSubstr("2 x 4"), HasSubstr("expected 4 x 2")));
+      ErrorCode::internal, [&] { write(writer, small_frame(), Image(2, 4)); }, HasSubstr("are not 4 x 2"));
   FrameResult frame = small_frame();
   frame.depth_conf.pop_back();
   expect_error(
-      ErrorCode::internal, [&] { writer.write(frame, small_image()); }, HasSubstr("depth_conf: 7 values"));
+      ErrorCode::internal, [&] { write(writer, frame, small_image()); }, HasSubstr("are not 4 x 2"));
 }
 
 TEST(PredictionsWriter, NamesAFolderThatCannotBeMade) {

@@ -26,11 +26,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-constexpr ResultOptions kAllPoints{{1.5, 1}, false};
+ResultOptions options_of(double conf_threshold, int downsample_factor, bool save_predictions) {
+  ResultOptions options;
+  options.points = {conf_threshold, downsample_factor};
+  options.save_predictions = save_predictions;
+  return options;
+}
+const ResultOptions kAllPoints = options_of(1.5, 1, false);
 
 TEST(ResultWriter, WritesEveryFileOfARun) {
   const test::TemporaryFolder folder;
-  ResultWriter writer(folder / "new/run", {{1.5, 2}, true});
+  ResultWriter writer(folder / "new/run", options_of(1.5, 2, true));
   for (int i = 0; i < 3; ++i) writer.write(small_frame(i), small_meta(i));
   writer.finish();
   EXPECT_EQ(writer.frames(), 3);
@@ -55,7 +61,7 @@ TEST(ResultWriter, WritesEveryFileOfARun) {
 
 TEST(ResultWriter, ARunThatIsKilledLeavesItsFrames) {
   const test::TemporaryFolder folder;
-  ResultWriter writer(folder.path(), {{1.5, 1}, true});
+  ResultWriter writer(folder.path(), options_of(1.5, 1, true));
   for (int i = 0; i < 2; ++i) {
     writer.write(small_frame(i), small_meta(i));
     // As another program sees the files while this one still has them open.
@@ -68,9 +74,8 @@ TEST(ResultWriter, ARunThatIsKilledLeavesItsFrames) {
   }
 }
 
-TEST(ResultWriter, GoesOnFromAStateToTheSameBytes) {
+void expect_the_same_from_a_state(const ResultOptions& options) {
   const test::TemporaryFolder folder;
-  constexpr ResultOptions options{{1.5, 1}, true};
   const auto write = [&](ResultWriter& writer, int first, int end) {
     for (int i = first; i < end; ++i) writer.write(small_frame(i), small_meta(i));
   };
@@ -101,15 +106,37 @@ TEST(ResultWriter, GoesOnFromAStateToTheSameBytes) {
   write(writer, 3, 5);
   writer.finish();
   for (const char* file : {"trajectory.txt", "poses_kitti.txt", "intrinsics.txt", "points.ply", "predictions/meta.npz",
-                           "predictions/frame_000004.npz"})
+                           "predictions/frame_000004.npz", "predictions/frames.jsonl"})
     EXPECT_TRUE(test::content_of(folder / "cut" / file) == test::content_of(folder / "whole" / file)) << file;
+}
+
+TEST(ResultWriter, GoesOnFromAStateToTheSameBytes) {
+  ResultOptions options = options_of(1.5, 1, true);
+  expect_the_same_from_a_state(options);
+  options.units = Units::scaled(2.5);
+  expect_the_same_from_a_state(options);
+}
+
+TEST(ResultWriter, WhatIsCompletedAtTheEndHasNoState) {
+  const test::TemporaryFolder folder;
+  ResultOptions with_cubes = options_of(1.5, 1, false);
+  with_cubes.voxel_size = 0.1;
+  ResultOptions with_glb = options_of(1.5, 1, false);
+  with_glb.formats.add(ExportFormat::glb);
+  for (const auto& [options, what] : {std::pair{with_cubes, "a voxel size"}, std::pair{with_glb, "the format glb"}}) {
+    EXPECT_EQ(without_state(options), what);
+    const ResultWriter writer(folder.path(), options);
+    expect_error(
+        ErrorCode::usage, [&writer = writer] { (void)writer.state(); }, HasSubstr(what));
+  }
+  EXPECT_EQ(without_state({}), "");
 }
 
 TEST(ResultWriter, AStateThatDoesNotFitIsRefused) {
   const test::TemporaryFolder folder;
   WriterState good;
   {
-    ResultWriter writer(folder.path(), {{1.5, 1}, true});
+    ResultWriter writer(folder.path(), options_of(1.5, 1, true));
     writer.write(small_frame(0), small_meta(0));
     good = writer.state();
   }
@@ -119,11 +146,7 @@ TEST(ResultWriter, AStateThatDoesNotFitIsRefused) {
     state[file][key] = value;
     const JsonFields fields(state, "state.json");
     expect_error(
-        code,
-        [&] {
-          ResultWriter(folder.path(), {{1.5, 1}, true}, &fields);
-        },
-        HasSubstr(line));
+        code, [&] { ResultWriter(folder.path(), options_of(1.5, 1, true), &fields); }, HasSubstr(line));
   };
   expect_refused(ErrorCode::input, "trajectory.txt", "bytes", -1, "state.json: trajectory.txt.bytes is -1");
   expect_refused(ErrorCode::output, "trajectory.txt", "bytes", 1'000'000, "trajectory.txt: has");
@@ -135,7 +158,7 @@ TEST(ResultWriter, AStateThatDoesNotFitIsRefused) {
 TEST(ResultWriter, ReplacesTheFilesOfAnEarlierRun) {
   const test::TemporaryFolder folder;
   for (const int frames : {3, 1}) {
-    ResultWriter writer(folder.path(), {{1.5, 1}, true});
+    ResultWriter writer(folder.path(), options_of(1.5, 1, true));
     for (int i = 0; i < frames; ++i) writer.write(small_frame(i), small_meta(i));
     writer.finish();
   }
@@ -183,16 +206,11 @@ TEST(ResultWriter, TakesFramesInOrder) {
 TEST(ResultWriter, RefusesImpossibleOptionsBeforeItTouchesTheFolder) {
   const test::TemporaryFolder folder;
   expect_error(
-      ErrorCode::usage,
-      [&] {
-        ResultWriter(folder / "run", {{1.5, 0}, false});
-      },
+      ErrorCode::usage, [&] { ResultWriter(folder / "run", options_of(1.5, 0, false)); },
       AllOf(HasSubstr("downsample factor 0"), HasSubstr("expected 1 or more")));
   expect_error(
       ErrorCode::usage,
-      [&] {
-        ResultWriter(folder / "run", {{std::numeric_limits<double>::quiet_NaN(), 1}, false});
-      },
+      [&] { ResultWriter(folder / "run", options_of(std::numeric_limits<double>::quiet_NaN(), 1, false)); },
       HasSubstr("threshold nan"));
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
 }
@@ -222,6 +240,76 @@ TEST(ResultWriter, AFullDiskLeavesEarlierFramesWhole) {
   for (const auto& row : table_of(folder / "poses_kitti.txt")) EXPECT_EQ(row.size(), 12);
   EXPECT_EQ(read_ply(folder / "points.ply").vertices.size(), 8 * frames);
   EXPECT_EQ(read_ply(folder / "points.ply").bytes_after, 0);
+}
+
+TEST(ResultWriter, WritesTheFormatsThatWereAskedForAndNoOther) {
+  const test::TemporaryFolder folder;
+  ResultOptions options = options_of(1.5, 1, false);
+  options.formats = {ExportFormat::glb, ExportFormat::kitti};
+  ResultWriter writer(folder.path(), options);
+  writer.write(small_frame(0), small_meta(0));
+  writer.finish();
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::UnorderedElementsAre("intrinsics.txt", "poses_kitti.txt", "scene.glb"));
+  EXPECT_EQ(writer.points(), 8);
+}
+
+TEST(ResultWriter, KeepsTheFirstPointOfACube) {
+  const test::TemporaryFolder folder;
+  ResultOptions options = options_of(1.5, 1, false);
+  options.voxel_size = 100;  // the points of all frames stand in very few cubes of this side
+  ResultWriter writer(folder.path(), options);
+  for (int i = 0; i < 3; ++i) writer.write(small_frame(i), small_meta(i));
+  const auto few = read_ply(folder / "points.ply").vertices.size();
+  EXPECT_GT(few, 0);
+  EXPECT_LT(few, 4);
+  for (const double size : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    options.voxel_size = size;
+    expect_error(
+        ErrorCode::usage, [&] { ResultWriter(folder.path(), options); }, HasSubstr("voxel size"));
+  }
+}
+
+TEST(ResultWriter, WritesEverythingInTheUnitsAskedFor) {
+  const test::TemporaryFolder folder;
+  ResultOptions options = options_of(1.5, 1, true);
+  options.units = Units::scaled(2);
+  ResultWriter writer(folder.path(), options);
+  writer.write(small_frame(0), small_meta(0));
+  writer.finish();
+  EXPECT_THAT(table_of(folder / "trajectory.txt")[0],
+              Pointwise(DoubleNear(1e-6), std::vector<double>{0, 20, 40, 60, 0, 0.70710678, 0, 0.70710678}));
+  EXPECT_THAT(lines_of(folder / "trajectory.txt"),
+              testing::Contains("# lengths are the network's own times 2 (--scale)"));
+  EXPECT_THAT(read_ply(folder / "points.ply").header, HasSubstr("times 2 (--scale)"));
+  // Pixel (3, 0) at depth 8: (4, -8, 8) in the camera.
+  const auto vertex = read_ply(folder / "points.ply").vertices[3];
+  EXPECT_NEAR(vertex.x, 20 + 8, 1e-4);
+  EXPECT_NEAR(vertex.y, 40 - 8, 1e-4);
+  EXPECT_NEAR(vertex.z, 60 - 4, 1e-4);
+  const auto arrays = read_npz(folder / "predictions/frame_000000.npz");
+  EXPECT_EQ(arrays.at("depth").values<float>()[3], 8);
+  EXPECT_THAT(arrays.at("extrinsic").values<float>(),
+              testing::Pointwise(testing::FloatNear(1e-4F), {0, 0, -1, 60, 0, 1, 0, -40, 1, 0, 0, -20}));
+}
+
+TEST(ResultWriter, AKnownCameraTakesThePlaceOfTheNetworks) {
+  const test::TemporaryFolder folder;
+  ResultWriter writer(folder.path(), options_of(1.5, 1, true));
+  FrameResult frame = small_frame(0);
+  frame.pose_enc[7] = 0;  // the network knows nothing
+  FrameMeta meta = small_meta(0);
+  meta.camera = Intrinsics{4, 4, 1, 1};
+  writer.write(frame, meta);
+  EXPECT_EQ(writer.frames_without_camera(), 0);
+  EXPECT_THAT(table_of(folder / "intrinsics.txt")[0],
+              Pointwise(DoubleNear(1e-9), std::vector<double>{0, 4, 4, 1, 1, 8, 8, 2, 2, 8, 4}));
+  // Pixel (3, 0) at depth 4: (2, -1, 4) in the camera.
+  const auto vertex = read_ply(folder / "points.ply").vertices[3];
+  EXPECT_NEAR(vertex.x, 10 + 4, 1e-5);
+  EXPECT_NEAR(vertex.y, 20 - 1, 1e-5);
+  EXPECT_NEAR(vertex.z, 30 - 2, 1e-5);
 }
 
 }  // namespace

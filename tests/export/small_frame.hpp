@@ -35,8 +35,12 @@ inline Image small_image() {
 
 /// Time index / 10 s; the original picture is twice as large.
 inline FrameMeta small_meta(std::int64_t index = 0) {
-  return {static_cast<double>(index) / 10, "img_" + std::to_string(index) + ".png", small_image(),
-          OriginalPixels{8, 4, 2, 2, 0, 0}};
+  FrameMeta meta;
+  meta.timestamp = static_cast<double>(index) / 10;
+  meta.name = "img_" + std::to_string(index) + ".png";
+  meta.image = small_image();
+  meta.original = OriginalPixels{8, 4, 2, 2, 0, 0};
+  return meta;
 }
 
 }  // namespace lingbot_map::test

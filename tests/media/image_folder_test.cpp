@@ -142,6 +142,20 @@ TEST(ImageFolder, TurnsAreOfThePixelsAsStored) {
   EXPECT_THAT(source->warnings(), ElementsAre(HasSubstr("of the height is cropped")));
 }
 
+TEST(ImageFolder, NamesTheFilesWhosePixelsAreAsStored) {
+  const std::filesystem::path data = LINGBOT_MAP_TEST_DATA;
+  const TemporaryFolder folder;
+  for (const char* name : {"exact.png", "exif6.jpg"})
+    std::filesystem::copy(data / "preprocess_images" / name, folder / name);
+  const auto upright = open_image_folder(folder.path(), kSmall);
+  EXPECT_EQ(upright->next()->file, folder / "exact.png");
+  EXPECT_EQ(upright->next()->file, "");  // turned by EXIF
+  SourceOptions options = kSmall;
+  options.rotate_clockwise_90 = true;
+  const auto turned = open_image_folder(folder.path(), options);
+  EXPECT_EQ(turned->next()->file, "");
+}
+
 TEST(ImageFolder, StopEndsIt) {
   const TemporaryFolder folder;
   for (const char* name : {"1.png", "2.png"}) write_content(folder / name, encoded(".png", noise_image(56, 28)));

@@ -28,8 +28,8 @@ TEST_F(RunTest, WritesEveryFile) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("--max_frame_num: a sequence may have any length"), HasSubstr("11 frames"),
                                  HasSubstr(path("out")), testing::Not(HasSubstr("\r"))));
 
-  std::set<std::string> expected = {"intrinsics.txt", "points.ply",     "poses_kitti.txt",
-                                    "run.json",       "trajectory.txt", "predictions/meta.npz"};
+  std::set<std::string> expected = {"intrinsics.txt", "points.ply",           "poses_kitti.txt",         "run.json",
+                                    "trajectory.txt", "predictions/meta.npz", "predictions/frames.jsonl"};
   for (int i = 0; i < 11; ++i) {
     const std::string number = (i < 10 ? "00000" : "0000") + std::to_string(i);
     expected.insert("pre/" + number + ".png");

@@ -53,6 +53,7 @@ TEST(RunFlags, HaveThePublicDefaults) {
   EXPECT_EQ(options.camera_num_iterations, 4);
   EXPECT_EQ(options.conf_threshold, 1.5);
   EXPECT_EQ(options.downsample_factor, 10);
+  EXPECT_EQ(options.export_formats(), kDefaultFormats);
   EXPECT_FALSE(options.first_k);
   EXPECT_FALSE(options.image_size);
   const RunSettings settings = settled("");

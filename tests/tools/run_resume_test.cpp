@@ -135,6 +135,26 @@ TEST_F(RunResumeTest, KilledInAnyWindowItGoesOnToTheSameBytes) {
                           6);
 }
 
+TEST_F(RunResumeTest, UnitsAndKnownCamerasStayTheSame) {
+  make_frames(12);
+  std::string cameras;
+  for (int i = 0; i < 12; ++i) cameras += std::to_string(80 + i) + " 80 42 28\n";
+  write_content(folder_ / "cameras.txt", cameras);
+  expect_same_when_killed(run_words({"--scale", "2.5", "--intrinsics", path("cameras.txt"), "--export", "ply,tum,npz"}),
+                          3);
+}
+
+TEST_F(RunResumeTest, WhatIsCompletedAtTheEndIsRefused) {
+  make_frames(3);
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--export", "ply,glb"}, "--checkpoint_every: a run with the format glb cannot be saved"},
+      {{"--export", "colmap"}, "--checkpoint_every: a run with the format colmap"},
+      {{"--voxel_size", "0.1"}, "--checkpoint_every: a run with a voxel size"},
+      {{"--align_to", path("truth.txt")}, "--checkpoint_every: a run with --align_to"}};
+  for (const auto& [words, line] : cases)
+    expect_refusal(run_program(run_words(with({"--checkpoint_every", "1"}, words))), 2, HasSubstr(line));
+}
+
 TEST_F(RunResumeTest, SkyIsFoundOnceAndStaysTheSame) {
   make_frames(16);
   write_content(folder_ / "sky.onnx", onnx_file({.bias = -4}));

@@ -20,5 +20,6 @@ void add_bench(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_picture(CLI::App& app);
 void add_eval(CLI::App& app);
+void add_export(CLI::App& app);
 
 }  // namespace lingbot_map::tool

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
                                         lingbot_map::build_features() + ")");
   lingbot_map::tool::add_run(app);
   lingbot_map::tool::add_preprocess(app);
+  lingbot_map::tool::add_export(app);
   lingbot_map::tool::add_info(app);
   lingbot_map::tool::add_convert(app);
   lingbot_map::tool::add_synth(app);

@@ -145,6 +145,7 @@ void Run::open_input() {
   if (options_.mask_sky && !options_.plan) report_.sky = sky_.emplace(options_, console_).report();
   report_.width = input_->width();
   report_.height = input_->height();
+  check_export_files(options_, report_.expected_frames);
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
 }
@@ -263,10 +264,10 @@ RunOutput Run::make_output() {
     checkpoints_.clear();  // before the files that it belongs to
     std::error_code ignored;
     std::filesystem::remove(std::filesystem::path(options_.output) / "run.json", ignored);
-    return RunOutput(options_);
+    return RunOutput(options_, console_);
   }
   const JsonFields state(saved_->output, saved_in_);
-  RunOutput output(options_, &state);
+  RunOutput output(options_, console_, &state);
   if (output.results().frames() != saved_->counts.frames)
     fail(ErrorCode::input, saved_in_, ": has files of ", output.results().frames(), " frames, expected ",
          saved_->counts.frames, "; begin the run anew");
@@ -293,6 +294,9 @@ void Run::stream() {
       console_.warning("from here on results may differ in their last bits: " + differences);
   }
   RunOutput output = make_output();
+  report_.units = output.units();
+  if (report_.units.changed) console_.info("units: " + report_.units.text);
+  if (!options_.intrinsics.empty()) console_.info("camera: known from " + options_.intrinsics);
   if (sky_) sky_->start(report_.counts.frames, from && from->sky ? &*from->sky : nullptr);
   RunSaver saver(checkpoints_, options_.checkpoint_every, identity, console_, from);
   RunStages stages({.input = *input_,
@@ -320,16 +324,20 @@ void Run::stream() {
         fail(ErrorCode::input, input_->name(), ": none of its ", input_->skipped(), " frames could be read");
       if (interrupt_.happened()) status = RunStatus::interrupted;
       output.finish(stream->windows());
+      report_.units = output.units();
+      report_.fit = output.fit();
     } catch (const std::exception& error) {
       status = RunStatus::failed;
       report_.error = error.what();
       failure = std::current_exception();
       stop_.request_stop();
+      output.close();
     }
     console_.end_progress();
   }
   input_->tell_warnings();
   report_.counts.skipped = input_->skipped();
+  for (const std::string& line : output.results().warnings()) console_.warning(line);
   if (const auto blind = output.results().frames_without_camera(); blind > 0)
     console_.warning(message(blind, " of ", report_.counts.frames,
                              " frames have no usable pose or field of view, and so no points"));

@@ -66,9 +66,9 @@ void add_output_flags(Flags& flags, RunOptions& options) {
   flags.value("--timestamps", options.timestamps,
               "Of images: position in the folder / fps (index, the default) or the number in the file name",
               "index|name");
-  flags.value("--conf_threshold", options.conf_threshold, "Points of points.ply have a confidence above it (1.5)", "X");
-  flags.value("--downsample_factor", options.downsample_factor, "Every n-th of those points (10)", "N");
-  flags.flag("--save_predictions", options.save_predictions, "Everything the network says, one .npz a frame");
+  add_export_flags(flags, options);
+  flags.flag("--save_predictions", options.save_predictions,
+             "Everything the network says, one .npz a frame: the format npz");
   flags.flag("--save_depth", options.save_depth, "Depth and confidence as pictures");
   flags.value("--export_preprocessed", options.export_preprocessed, "Write what the network sees as PNG", "DIR");
   flags.value("--checkpoint_every", options.checkpoint_every,

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "alignment_target.hpp"
 #include "base/message.hpp"
 #include "choices.hpp"
 
@@ -47,6 +48,18 @@ void check_input(RunOptions& options) {
   }
 }
 
+/// A run can be saved if each of its files can be cut back to where it was, and nothing else must be remembered.
+void check_saving(const RunOptions& options) {
+  if (options.checkpoint_every < 0)
+    fail(ErrorCode::usage, "--checkpoint_every: found ", options.checkpoint_every, ", expected a number of frames");
+  if (options.checkpoint_every == 0 && !options.resume) return;
+  const std::string_view flag = options.resume ? "--resume" : "--checkpoint_every";
+  const std::string without = options.align_to.empty() ? without_state(options.results()) : "--align_to";
+  if (!without.empty())
+    fail(ErrorCode::usage, flag, ": a run with ", without,
+         " cannot be saved; leave one out, and make it of --save_predictions by lingbot-map export");
+}
+
 void check_output(const RunOptions& options) {
   if (options.output.empty() && !options.plan)
     fail(ErrorCode::usage, "no output: give --output DIR, the folder for the results");
@@ -56,11 +69,8 @@ void check_output(const RunOptions& options) {
       fail(ErrorCode::usage, flag, ": found ", folder, ", which is the folder of --image_folder; choose another");
   if (choice("--timestamps", options.timestamps, {"index", "name"}) == 1 && !options.video_path.empty())
     fail(ErrorCode::usage, "--timestamps: found \"name\", but the frames of a video have none; leave the flag out");
-  if (!std::isfinite(options.conf_threshold))
-    fail(ErrorCode::usage, "--conf_threshold: found ", options.conf_threshold, ", expected a number");
-  require_at_least_one("--downsample_factor", options.downsample_factor);
-  if (options.checkpoint_every < 0)
-    fail(ErrorCode::usage, "--checkpoint_every: found ", options.checkpoint_every, ", expected a number of frames");
+  check_export_options(options);
+  check_saving(options);
   if (options.quiet && options.verbose)
     fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
 }
@@ -188,6 +198,16 @@ RunSettings settle(RunOptions& options) {
   if (windowed) settings.windowed = windowed_options(options, settings);
   note_without_effect(options, windowed);
   return settings;
+}
+
+void check_export_files(const RunOptions& options, std::optional<std::int64_t> expected_frames) {
+  if (!options.align_to.empty()) static_cast<void>(AlignmentTarget(options.align_to, options.max_time_difference));
+  const auto cameras = options.known_cameras();
+  // A video's number of frames is an estimate, and of bad frames there is no camera.
+  const bool exact = expected_frames && options.video_path.empty() && !options.skip_bad_frames;
+  if (cameras && exact && cameras->frames().value_or(*expected_frames) < *expected_frames)
+    fail(ErrorCode::input, options.intrinsics, ": found cameras for ", *cameras->frames(),
+         " frames, expected one for each of ", *expected_frames);
 }
 
 int automatic_keyframe_interval(std::optional<std::int64_t> frames) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "export_options.hpp"
 #include "lingbot_map/model.hpp"
 #include "lingbot_map/session.hpp"
 #include "lingbot_map/windowed_session.hpp"
@@ -21,8 +22,8 @@ inline constexpr std::string_view kSkyModelHint =
     "--sky_model builtin, an estimate that needs no file";
 
 /// What `lingbot-map run` was asked for, as the command line has it. Names, meanings and defaults are the public demo's
-/// where it has the flag.
-struct RunOptions {
+/// where it has the flag. The points and files that results become are ExportOptions'.
+struct RunOptions : ExportOptions {
   // Input.
   std::string image_folder;  ///< this or video_path
   std::string video_path;    ///< a file, a camera number or a URL; wins over image_folder
@@ -68,9 +69,7 @@ struct RunOptions {
   // Output.
   std::string output;
   std::string timestamps = "index";
-  double conf_threshold = 1.5;
-  int downsample_factor = 10;
-  bool save_predictions = false;
+  bool save_predictions = false;  ///< the format npz beside the others
   bool save_depth = false;
   std::string export_preprocessed;
   int checkpoint_every = 0;  ///< frames; 0: never
@@ -100,6 +99,10 @@ void add_run_flags(CLI::App& app, RunOptions& options);
 /// Throws Error(usage) that names the flag, what was found and what is expected; Error(unsupported) for well-formed
 /// wishes that this build cannot meet. Adds notes to `options` where one flag overrides another. Looks at no file.
 [[nodiscard]] RunSettings settle(RunOptions& options);
+
+/// What can be said of the files that --intrinsics and --align_to name before the first frame: throws Error(input)
+/// where they cannot be read, or know fewer cameras than a folder of images has frames.
+void check_export_files(const RunOptions& options, std::optional<std::int64_t> expected_frames);
 
 /// The public demo's choice for streaming: 1 up to 320 frames, above that ceil(frames / 320), so that no more frames
 /// are kept than the network was trained with. 1 if the number of frames is not known.

@@ -1,27 +1,59 @@
 #include "run_output.hpp"
 
-#include <array>
-#include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
-#include "export/depth_picture.hpp"
+#include "base/message.hpp"
+#include "export/predictions_reader.hpp"
 #include "media/write_png.hpp"
 #include "numbered_pictures.hpp"
 
 namespace lingbot_map::tool {
 namespace {
 
-constexpr std::array kDepthFolders = {"depth", "depth_color", "confidence", "confidence_color"};
+namespace fs = std::filesystem;
+
+constexpr const char* kNetworkUnits = "network_units";
+constexpr const char* kAligned = "aligned.part";
 
 ResultOptions result_options(const RunOptions& options) {
-  return {.points = {.conf_threshold = options.conf_threshold, .downsample_factor = options.downsample_factor},
-          .save_predictions = options.save_predictions};
+  ResultOptions results = options.results();
+  results.save_predictions = options.save_predictions;
+  return results;
+}
+
+/// What is written before the alignment is known: what people look at while the run goes on, or after it was killed.
+ResultOptions options_until_aligned(const RunOptions& options) {
+  ResultOptions results = result_options(options);
+  ExportFormats formats;
+  for (const ExportFormat format : {ExportFormat::ply, ExportFormat::tum, ExportFormat::kitti})
+    if (results.formats.has(format)) formats.add(format);
+  results.formats = formats;
+  results.save_predictions = false;
+  return results;
+}
+
+void discard(const fs::path& folder) noexcept {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+/// Moves all that is in `from` into `to`, where it replaces what has the name.
+void move_into(const fs::path& from, const fs::path& to) {
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(from)) entries.push_back(entry.path());
+  for (const fs::path& entry : entries) {
+    const fs::path place = to / entry.filename();
+    if (fs::is_directory(fs::symlink_status(place))) fs::remove_all(place);
+    fs::rename(entry, place);
+  }
+  fs::remove(from);
 }
 
 /// Those that files of a run may be in.
-std::vector<std::filesystem::path> folders_of(const RunOptions& options) {
-  std::vector<std::filesystem::path> folders = {options.output};
+std::vector<fs::path> folders_of(const RunOptions& options) {
+  std::vector<fs::path> folders = {options.output};
   if (!options.export_preprocessed.empty()) folders.emplace_back(options.export_preprocessed);
   if (!options.mask_sky) return folders;
   folders.emplace_back(options.sky_mask_dir);
@@ -31,38 +63,99 @@ std::vector<std::filesystem::path> folders_of(const RunOptions& options) {
 
 }  // namespace
 
-RunOutput::RunOutput(const RunOptions& options, const JsonFields* state)
-    : folder_(options.output),
+RunOutput::RunOutput(const RunOptions& options, Console& console, const JsonFields* state)
+    : options_(options),
+      console_(console),
+      folder_(options.output),
       preprocessed_(options.export_preprocessed),
-      save_depth_(options.save_depth),
       written_to_(folders_of(options)),
-      results_(folder_, result_options(options), state) {
-  if (save_depth_)
-    for (const char* name : kDepthFolders) prepare_pictures(folder_ / name, kFramePrefix, results_.frames());
-  if (!preprocessed_.empty()) prepare_pictures(preprocessed_, "", results_.frames());
+      cameras_(options.known_cameras()),
+      units_(options.units()) {
+  if (!options.align_to.empty()) {
+    target_.emplace(options.align_to, options.max_time_difference);
+    files_.emplace(folder_, options_until_aligned(options), false);
+    network_units_.emplace(folder_ / kNetworkUnits, Units{}, PredictionsWriter::Images::bytes);
+  } else {
+    files_.emplace(folder_, result_options(options), options.save_depth, state);
+  }
+  if (cameras_) cameras_->skip(results().frames());
+  if (!preprocessed_.empty()) prepare_pictures(preprocessed_, "", results().frames());
 }
 
 void RunOutput::write(const FrameResult& result, TimedFrame frame) {
   if (!preprocessed_.empty()) write_png(preprocessed_ / numbered_picture("", result.index), frame.source.image);
-  if (save_depth_) write_depth(result);
-  results_.write(result, FrameMeta{.timestamp = frame.timestamp,
-                                   .name = std::move(frame.source.name),
-                                   .image = std::move(frame.source.image),
-                                   .original = frame.source.geometry.original_pixels()});
+  FrameMeta meta{.timestamp = frame.timestamp,
+                 .name = std::move(frame.source.name),
+                 .image = std::move(frame.source.image),
+                 .original = frame.source.geometry.original_pixels(),
+                 .file = std::move(frame.source.file),
+                 .camera = std::nullopt};
+  if (cameras_) meta.camera = cameras_->next(meta.original);
+  files_->write(result, meta);
+  if (!target_) return;
+  target_->add(meta.timestamp, result.pose_enc);
+  network_units_->write(pose_frame(result, meta));
 }
 
 void RunOutput::sync() const {
-  for (const std::filesystem::path& folder : written_to_) sync_file_system(folder);
+  for (const fs::path& folder : written_to_) sync_file_system(folder);
 }
 
-void RunOutput::write_depth(const FrameResult& result) const {
-  const std::string name = numbered_picture(kFramePrefix, result.index);
-  const int width = result.width;
-  const int height = result.height;
-  write_png16(folder_ / kDepthFolders[0] / name, width, height, gray16(result.depth));
-  write_png(folder_ / kDepthFolders[1] / name, depth_picture(result.depth, width, height));
-  write_png16(folder_ / kDepthFolders[2] / name, width, height, gray16(result.depth_conf));
-  write_png(folder_ / kDepthFolders[3] / name, confidence_picture(result.depth_conf, width, height));
+void RunOutput::finish(std::span<const WindowRecord> windows) {
+  finishing_ = true;
+  files_->finish(windows);
+  if (target_) align(windows);
+}
+
+void RunOutput::close() noexcept {
+  if (finishing_) return;  // that was the failure
+  try {
+    files_->finish();
+    if (network_units_) network_units_->finish();
+  } catch (const std::exception&) {  // the failure before says more
+  }
+}
+
+void RunOutput::align(std::span<const WindowRecord> windows) {
+  network_units_->finish(windows);
+  const std::string kept = (folder_ / kNetworkUnits).string();
+  try {
+    fit_ = target_->fit();
+  } catch (const Error& error) {
+    fail(error.code(), error.what(), "; the results stand in the network's own units, and lingbot-map export ", kept,
+         " aligns them without the network");
+  }
+  units_ = Units::aligned(fit_->target_from_network, target_->name());
+  console_.info(fit_text(*fit_, target_->name()) + "; writing all results in its units");
+  if (const std::string warning = resolution_warning(*fit_, target_->name()); !warning.empty())
+    console_.warning(warning);
+  write_aligned(windows);
+}
+
+void RunOutput::write_aligned(std::span<const WindowRecord> windows) {
+  const fs::path aligned = folder_ / kAligned;
+  ResultOptions results = result_options(options_);
+  results.units = units_;
+  try {
+    fs::remove_all(aligned);
+    files_.emplace(aligned, results, options_.save_depth);
+    PredictionsReader frames(folder_ / kNetworkUnits, options_.fps);
+    std::optional<KnownCameras> cameras = options_.known_cameras();
+    while (auto frame = frames.next()) {
+      if (cameras) frame->meta.camera = cameras->next(frame->meta.original);
+      files_->write(frame->result, frame->meta);
+    }
+    files_->finish(windows);
+    move_into(aligned, folder_);
+    fs::remove_all(folder_ / kNetworkUnits);
+  } catch (const fs::filesystem_error& error) {
+    discard(aligned);
+    fail(ErrorCode::output, aligned.string(),
+         ": cannot take the place of the results before the alignment: ", error.what());
+  } catch (...) {
+    discard(aligned);
+    throw;
+  }
 }
 
 }  // namespace lingbot_map::tool

@@ -20,6 +20,28 @@ Json or_null(const std::optional<T>& value) {
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+std::vector<std::string> formats_of(const RunOptions& options) {
+  ExportFormats formats = options.export_formats();
+  if (options.save_predictions) formats.add(ExportFormat::npz);
+  return formats.names();
+}
+
+/// The world and unit of the results: output = scale * rotation * network + translation.
+Json units_json(const RunReport& report) {
+  const Sim3& output_from_network = report.units.output_from_network;
+  Json json = {{"text", report.units.text},
+               {"scale", output_from_network.scale},
+               {"rotation", output_from_network.rotation},
+               {"translation", output_from_network.translation},
+               {"aligned_frames", nullptr},
+               {"alignment_rmse", nullptr}};
+  if (report.fit) {
+    json["aligned_frames"] = report.fit->pairs;
+    json["alignment_rmse"] = report.fit->rmse;
+  }
+  return json;
+}
+
 /// Every flag of the command under its name, with the value that took effect.
 Json settings(const RunReport& report) {
   const RunOptions& options = report.options;
@@ -60,8 +82,14 @@ Json settings(const RunReport& report) {
       {"profile", report.session.profile},
       {"output", options.output},
       {"timestamps", options.timestamps},
+      {"export", formats_of(options)},
       {"conf_threshold", options.conf_threshold},
       {"downsample_factor", options.downsample_factor},
+      {"voxel_size", or_null(options.voxel_size)},
+      {"intrinsics", or_null(options.intrinsics)},
+      {"scale", or_null(options.scale)},
+      {"align_to", or_null(options.align_to)},
+      {"max_time_difference", options.max_time_difference},
       {"save_predictions", options.save_predictions},
       {"save_depth", options.save_depth},
       {"export_preprocessed", or_null(options.export_preprocessed)},
@@ -159,6 +187,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
         {"keyframes", report.counts.keyframes},
         {"non_keyframes", report.counts.non_keyframes},
         {"skipped_bad_frames", report.counts.skipped}}},
+      {"units", units_json(report)},
       {"frames_per_second", rate},
       {"windows", report.windowed ? to_json(report.windows) : Json(nullptr)},
       {"seconds", timings(report)},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "alignment_target.hpp"
 #include "lingbot_map/device_info.hpp"
 #include "lingbot_map/session.hpp"
 #include "run_options.hpp"
@@ -47,6 +48,9 @@ struct RunReport {
   AttentionKind attention = AttentionKind::automatic;
   std::size_t weight_bytes = 0;
   std::size_t unexpected_tensors = 0;
+
+  Units units;                       ///< that results are written in
+  std::optional<TrajectoryFit> fit;  ///< of --align_to, at the end
 
   struct Counts {
     std::int64_t frames = 0;  ///< results written

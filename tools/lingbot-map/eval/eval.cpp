@@ -117,6 +117,7 @@ class Eval {
                        read_depth(pair.truth, options_.depth_truth_factor)};
     };
     report_.depth = evaluate_depth(files.size(), load, settings_.depth);
+    if (!options_.plot.empty()) write_depth_plot(options_.plot, *report_.depth, load);
   }
 
   void print() const {

@@ -49,7 +49,8 @@ void add_eval_flags(CLI::App& app, EvalOptions& options) {
   flags.group("Output");
   flags.value("--json", options.json, "Write everything, frame by frame too, as JSON; - prints it instead of the table",
               "FILE|-");
-  flags.value("--plot", options.plot, "Folder for trajectory.png and errors.png; made if it is not there", "DIR");
+  flags.value("--plot", options.plot, "Folder for trajectory.png, errors.png and depth.png; made if it is not there",
+              "DIR");
 }
 
 EvalSettings settle(const EvalOptions& options) {

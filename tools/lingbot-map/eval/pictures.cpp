@@ -1,8 +1,14 @@
 #include "eval/pictures.hpp"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
 #include "export/output_folder.hpp"
 #include "media/image.hpp"
 #include "media/write_png.hpp"
+#include "plot/depth_plot.hpp"
 #include "plot/error_plot.hpp"
 #include "plot/trajectory_plot.hpp"
 
@@ -24,6 +30,22 @@ void write_plots(const std::filesystem::path& folder, const TrajectoryEvaluation
   make_output_folder(folder);
   write_png(folder / "trajectory.png", draw_trajectory(evaluation));
   write_png(folder / "errors.png", draw_errors(evaluation));
+}
+
+void write_depth_plot(const std::filesystem::path& folder, const DepthEvaluation& evaluation,
+                      const std::function<DepthPair(std::size_t)>& load) {
+  constexpr std::size_t kShown = 5;
+  const std::size_t count = evaluation.frames.size();
+  const std::size_t shown = std::min(count, kShown);
+  std::vector<DepthComparison> frames;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::size_t place = shown == 1 ? 0 : i * (count - 1) / (shown - 1);
+    DepthPair pair = load(place);
+    for (float& value : pair.estimate.values) value = static_cast<float>(value * evaluation.frames[place].scale);
+    frames.push_back({message("frame ", pair.frame), std::move(pair.estimate), std::move(pair.truth)});
+  }
+  make_output_folder(folder);
+  write_png(folder / "depth.png", draw_depth(frames));
 }
 
 }  // namespace lingbot_map::tool

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 
-#include "evaluation/depth_map.hpp"
+#include "evaluation/depth_evaluation.hpp"
 #include "evaluation/evaluate.hpp"
 
 /// What of `eval` reads and writes pictures. In a build without media all throw Error(unsupported).
@@ -17,5 +19,8 @@ void require_plots();
 
 /// Writes trajectory.png and errors.png into a folder, which is made. Throws Error(output).
 void write_plots(const std::filesystem::path& folder, const TrajectoryEvaluation& evaluation);
+/// Writes depth.png: some of the compared frames, evenly spread, loaded by `load` as evaluate_depth() loads them.
+void write_depth_plot(const std::filesystem::path& folder, const DepthEvaluation& evaluation,
+                      const std::function<DepthPair(std::size_t)>& load);
 
 }  // namespace lingbot_map::tool

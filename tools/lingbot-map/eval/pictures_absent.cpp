@@ -17,4 +17,9 @@ void write_plots(const std::filesystem::path& /*folder*/, const TrajectoryEvalua
   require_plots();
 }
 
+void write_depth_plot(const std::filesystem::path& /*folder*/, const DepthEvaluation& /*evaluation*/,
+                      const std::function<DepthPair(std::size_t)>& /*load*/) {
+  require_plots();
+}
+
 }  // namespace lingbot_map::tool

@@ -1,0 +1,7 @@
+#include "png_writer.hpp"
+
+namespace lingbot_map::tool {
+
+PngWriter png_writer() { return {}; }
+
+}  // namespace lingbot_map::tool
