@@ -209,6 +209,70 @@ TEST_F(RunTest, TakesTheModelThatComesWithTheProgram) {
   EXPECT_EQ(report("out")["settings"]["model_path"], bundled);
 }
 
+TEST_F(RunTest, TakesThePublicDemosWholeCommandLine) {
+  make_frames(9);
+  const Outcome outcome = run_program({"demo",
+                                       "--image_folder",
+                                       path("frames/"),
+                                       "--model_path",
+                                       model(),
+                                       "--image_size",
+                                       "84",
+                                       "--patch_size",
+                                       "14",
+                                       "--fps",
+                                       "10",
+                                       "--first_k",
+                                       "8",
+                                       "--stride",
+                                       "1",
+                                       "--mode",
+                                       "streaming",
+                                       "--enable_3d_rope",
+                                       "--max_frame_num",
+                                       "1024",
+                                       "--num_scale_frames",
+                                       "4",
+                                       "--keyframe_interval",
+                                       "2",
+                                       "--kv_cache_sliding_window",
+                                       "4",
+                                       "--camera_num_iterations",
+                                       "2",
+                                       "--use_sdpa",
+                                       "--compile",
+                                       "--offload_to_cpu",
+                                       "--port",
+                                       "8080",
+                                       "--conf_threshold",
+                                       "1.5",
+                                       "--downsample_factor",
+                                       "10",
+                                       "--point_size",
+                                       "0.00001",
+                                       "--mask_sky",
+                                       "--sky_mask_dir",
+                                       path("masks"),
+                                       "--sky_mask_visualization_dir",
+                                       path("seen"),
+                                       "--export_preprocessed",
+                                       path("preprocessed")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* flag : {"--enable_3d_rope: ", "--max_frame_num: ", "--compile: ", "--offload_to_cpu: ", "--port: ",
+                           "--point_size: ", "--mask_sky: "})
+    EXPECT_THAT(outcome.err, HasSubstr(flag));
+  EXPECT_EQ(report("frames_lingbot_map")["counts"]["frames"], 8);
+  EXPECT_EQ(report("frames_lingbot_map")["settings"]["on_collapse"], "warn");
+  EXPECT_TRUE(report("frames_lingbot_map")["collapses"].is_array());
+  const Outcome windowed =
+      run_program({"demo", "--image_folder", path("frames"), "--model_path", model(), "--image_size", "84", "--mode",
+                   "windowed", "--num_scale_frames", "2", "--window_size", "5", "--overlap_size", "2", "--output",
+                   path("elsewhere"), "--on_collapse", "stop"});
+  EXPECT_THAT(windowed.exit_code, testing::AnyOf(0, 1)) << windowed.err;  // random weights may well jump
+  EXPECT_EQ(report("elsewhere")["settings"]["mode"], "windowed");
+  EXPECT_EQ(report("elsewhere")["settings"]["on_collapse"], "stop");
+}
+
 TEST_F(RunTest, ExplainsItself) {
   const Outcome help = run_program({"run", "--help"});
   EXPECT_EQ(help.exit_code, 0);

@@ -135,6 +135,7 @@ TEST(RunSettings, RefuseImpossibleValues) {
       {"--keyframe_interval 2.5", "--keyframe_interval: found \"2.5\""},
       {"--kv_cache_sliding_window 0", "--kv_cache_sliding_window: found 0"},
       {"--camera_num_iterations 0", "--camera_num_iterations: found 0"},
+      {"--on_collapse panic", "--on_collapse: found \"panic\", expected warn or stop"},
       {"--flow_threshold -1", "--flow_threshold: found -1"},
       {"--flow_threshold nan", "--flow_threshold: found nan"},
       {"--flow_threshold inf", "--flow_threshold: found inf"},
@@ -285,6 +286,20 @@ TEST(AutomaticInterval, KeepsAtMostTheTrainedNumberOfFrames) {
   EXPECT_EQ(automatic_keyframe_interval(640), 2);
   EXPECT_EQ(automatic_keyframe_interval(641), 3);
   EXPECT_EQ(automatic_keyframe_interval(25000), 79);
+}
+
+TEST(DemoOutput, LiesBesideTheInput) {
+  const auto output = [](const std::string& folder, const std::string& video) {
+    RunOptions options;
+    options.image_folder = folder;
+    options.video_path = video;
+    return demo_output(options);
+  };
+  EXPECT_EQ(output("my/frames", ""), "my/frames_lingbot_map");
+  EXPECT_EQ(output("my/frames/", ""), "my/frames_lingbot_map");
+  EXPECT_EQ(output("my/frames", "films/walk.mp4"), "films/walk_lingbot_map");
+  EXPECT_EQ(output("", "0"), "video_lingbot_map");
+  EXPECT_EQ(output("", "rtsp://camera/stream.sdp"), "video_lingbot_map");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ std::map<std::string, std::string> contents_of(const fs::path& folder) {
     contents[name] = content_of(entry.path());
     if (name != "run.json") continue;
     auto json = nlohmann::json::parse(contents[name]);
-    for (const char* key : {"seconds", "start", "frames_per_second", "peak_memory_bytes", "device"}) json.erase(key);
+    for (const char* key : {"seconds", "start", "frames_per_second", "peak_memory_bytes", "device", "collapses"})
+      json.erase(key);
     for (const char* key : {"skip_bad_frames", "checkpoint_every"}) json["settings"].erase(key);
     std::sort(json["warnings"].begin(), json["warnings"].end());  // several threads tell them
     if (json["sky"].is_object())  // masks behind the place where a run was saved are there already

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "lingbot-map " + lingbot_map::version() + " (" + lingbot_map::commit() + "; " +
                                         lingbot_map::build_features() + ")");
   lingbot_map::tool::add_run(app);
+  lingbot_map::tool::add_demo(app);
   lingbot_map::tool::add_preprocess(app);
   lingbot_map::tool::add_export(app);
   lingbot_map::tool::add_info(app);

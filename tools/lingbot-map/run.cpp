@@ -299,11 +299,13 @@ void Run::stream() {
   if (!options_.intrinsics.empty()) console_.info("camera: known from " + options_.intrinsics);
   if (sky_) sky_->start(report_.counts.frames, from && from->sky ? &*from->sky : nullptr);
   RunSaver saver(checkpoints_, options_.checkpoint_every, identity, console_, from);
+  CollapseReport collapses(console_, on_collapse(options_.on_collapse));
   RunStages stages({.input = *input_,
                     .stream = *stream,
                     .output = output,
                     .saver = saver,
                     .sky = sky_ ? &*sky_ : nullptr,
+                    .collapses = collapses,
                     .console = console_,
                     .process = total_},
                    from, report_);
@@ -343,6 +345,7 @@ void Run::stream() {
                              " frames have no usable pose or field of view, and so no points"));
   if (options_.profile || report_.device == Device::cpu()) report_.stages = stages.stage_times();
   report_.device_info = device_info(report_.device);
+  report_.collapses = collapses.all();
   report_.windows.assign(stream->windows().begin(), stream->windows().end());
   report_.cache = stream->cache_stats();
   report_.cache_bytes = stream->cache_bytes();
@@ -387,7 +390,31 @@ void Run::write_report() {
   write_json(std::filesystem::path(options_.output) / "run.json", to_json(report_));
 }
 
+void prepare_demo(RunOptions& options) {
+  if (options.output.empty()) options.output = demo_output(options);
+  if (!options.mask_sky || !options.sky_model.empty()) return;
+  constexpr const char* kPublicSkyModel = "skyseg.onnx";
+  std::error_code ignored;
+  const bool is_there = std::filesystem::is_regular_file(kPublicSkyModel, ignored);
+  options.sky_model = is_there ? kPublicSkyModel : kBuiltinSky;
+  options.notes.push_back(is_there
+                              ? message("--mask_sky: by ", kPublicSkyModel, " of the current folder")
+                              : message("--mask_sky: there is no ", kPublicSkyModel,
+                                        " in the current folder, and nothing is fetched; by the built-in estimate"));
+}
+
 }  // namespace
+
+void add_demo(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("demo", "Takes the public demo's command line; what it showed comes as files.");
+  const auto options = std::make_shared<RunOptions>();
+  add_run_flags(*command, *options);
+  command->callback([options] {
+    prepare_demo(*options);
+    Run(*options).execute();
+  });
+}
 
 void add_run(CLI::App& app) {
   CLI::App* command =

@@ -10,6 +10,7 @@
 #include "alignment_target.hpp"
 #include "base/message.hpp"
 #include "choices.hpp"
+#include "collapse_report.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -136,6 +137,7 @@ SessionOptions session_options(const RunOptions& options, const Device& device) 
   session.flow_threshold = options.flow_threshold;
   session.max_non_keyframe_gap = options.max_non_keyframe_gap.value_or(session.max_non_keyframe_gap);
   session.camera_iterations = options.camera_num_iterations;
+  static_cast<void>(on_collapse(options.on_collapse));
   session.trajectory_memory = !options.no_trajectory_memory;
   session.attention = attention_kind(options, device);
   session.graphs = !options.no_graphs;
@@ -183,6 +185,17 @@ WindowedOptions windowed_options(const RunOptions& options, const RunSettings& s
 }
 
 }  // namespace
+
+std::string demo_output(const RunOptions& options) {
+  constexpr const char* kEnd = "_lingbot_map";
+  const bool is_file = options.video_path.empty() || fs::path(options.video_path).has_extension();
+  const bool is_url = options.video_path.find("://") != std::string::npos;
+  if (is_url || !is_file) return std::string("video") + kEnd;
+  if (!options.video_path.empty()) return fs::path(options.video_path).replace_extension().string() + kEnd;
+  fs::path folder = fs::path(options.image_folder).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  return folder.string() + kEnd;
+}
 
 RunSettings settle(RunOptions& options) {
   RunSettings settings;

@@ -47,6 +47,7 @@ struct RunOptions : ExportOptions {
   std::optional<int> max_non_keyframe_gap;  ///< unset: 100
   int camera_num_iterations = 4;
   bool no_trajectory_memory = false;
+  std::string on_collapse = "warn";  ///< or "stop"
   std::string backend = "auto";
   bool use_sdpa = false;
   std::string device = "auto";
@@ -103,6 +104,10 @@ void add_run_flags(CLI::App& app, RunOptions& options);
 /// What can be said of the files that --intrinsics and --align_to name before the first frame: throws Error(input)
 /// where they cannot be read, or know fewer cameras than a folder of images has frames.
 void check_export_files(const RunOptions& options, std::optional<std::int64_t> expected_frames);
+
+/// Where `lingbot-map demo` writes if nothing else is said: beside the input, under its name with `_lingbot_map` behind
+/// it; for cameras and URLs in the current folder.
+[[nodiscard]] std::string demo_output(const RunOptions& options);
 
 /// The public demo's choice for streaming: 1 up to 320 frames, above that ceil(frames / 320), so that no more frames
 /// are kept than the network was trained with. 1 if the number of frames is not known.

@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "collapse_report.hpp"
 #include "lingbot_map/version.hpp"
 #include "stage_table.hpp"
 #include "window_report.hpp"
@@ -70,6 +71,7 @@ Json settings(const RunReport& report) {
       {"max_non_keyframe_gap", report.session.max_non_keyframe_gap},
       {"camera_num_iterations", report.session.camera_iterations},
       {"trajectory_memory", report.session.trajectory_memory},
+      {"on_collapse", options.on_collapse},
       {"window_size", of_windows([](const auto& windowed) { return windowed.window_size; })},
       {"overlap_size", of_windows([](const auto& windowed) { return windowed.overlap_size; })},
       {"overlap_keyframes", of_windows([](const auto& windowed) { return or_null(windowed.overlap_keyframes); })},
@@ -201,6 +203,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
       {"sky", report.sky ? sky_json(*report.sky) : Json(nullptr)},
       {"peak_memory_bytes", report.peak_memory_bytes},
       {"notes", report.options.notes},
+      {"collapses", to_json(std::span<const Collapse>(report.collapses))},
       {"warnings", report.warnings},
   };
 }

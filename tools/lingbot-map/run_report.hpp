@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "alignment_target.hpp"
+#include "lingbot_map/collapse_watch.hpp"
 #include "lingbot_map/device_info.hpp"
 #include "lingbot_map/session.hpp"
 #include "run_options.hpp"
@@ -74,6 +75,7 @@ struct RunReport {
   std::optional<StageTimes> stages;   ///< unset: not measured
   std::optional<SkyReport> sky;       ///< unset: no masks were asked for
   std::vector<WindowRecord> windows;  ///< of windowed mode
+  std::vector<Collapse> collapses;    ///< jumps of the reconstruction, since the run was begun or resumed
   CacheStats cache;
   std::size_t cache_bytes = 0;
   std::size_t peak_memory_bytes = 0;

@@ -142,6 +142,7 @@ void RunStages::write(Step step) {
     return parts_.saver.commit(*cut, parts_.output, report_);
   }
   auto& [result, frame] = std::get<FrameOutcome>(step);
+  if (!parts_.collapses.go_on_with(result)) fail(ErrorCode::input, parts_.collapses.end());
   if (parts_.sky) parts_.sky->apply(result, frame);
   const Timed timed(report_.seconds.write);
   parts_.saver.note(frame);

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "collapse_report.hpp"
 #include "console.hpp"
 #include "frame_stream.hpp"
 #include "input_frames.hpp"
@@ -29,6 +30,7 @@ struct RunParts {
   RunOutput& output;
   RunSaver& saver;
   SkyMasks* sky;  ///< null: no masks were asked for
+  CollapseReport& collapses;
   Console& console;
   const Stopwatch& process;  ///< since the program was started
 };

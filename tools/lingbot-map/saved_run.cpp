@@ -18,10 +18,10 @@ constexpr std::int64_t kVersion = 1;
 
 /// Flags that may differ when a run goes on: where input, model and output are found (what they hold is compared),
 /// where and how it is computed, and what concerns only frames that are still to come.
-constexpr std::array<std::string_view, 14> kMayDiffer = {
-    "image_folder", "video_path",      "model_path",       "config",      "keyframe_interval_is_automatic",
-    "backend",      "device",          "threads",          "graphs",      "profile",
-    "output",       "skip_bad_frames", "checkpoint_every", "sky_mask_dir"};
+constexpr std::array<std::string_view, 15> kMayDiffer = {
+    "image_folder", "video_path",      "model_path",       "config",       "keyframe_interval_is_automatic",
+    "backend",      "device",          "threads",          "graphs",       "profile",
+    "output",       "skip_bad_frames", "checkpoint_every", "sky_mask_dir", "on_collapse"};
 
 constexpr std::string_view kAnew = "; give what it was begun with, or leave --resume out to begin anew";
 

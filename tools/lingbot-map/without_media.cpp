@@ -14,6 +14,7 @@ void add_missing(CLI::App& app, const std::string& name, const std::string& lack
 }  // namespace
 
 void add_run(CLI::App& app) { add_missing(app, "run"); }
+void add_demo(CLI::App& app) { add_missing(app, "demo"); }
 void add_preprocess(CLI::App& app) { add_missing(app, "preprocess"); }
 void add_picture(CLI::App& app) { add_missing(app, "picture", "writes no images"); }
 void add_scene(CLI::App& app) { add_missing(app, "scene", "writes no images"); }
