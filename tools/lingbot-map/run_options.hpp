@@ -18,7 +18,7 @@ namespace lingbot_map::tool {
 inline constexpr std::string_view kBuiltinSky = "builtin";
 /// How to get a sky model, for messages.
 inline constexpr std::string_view kSkyModelHint =
-    "give --sky_model FILE, the public network skyseg.onnx from https://huggingface.co/JianyuanWang/skyseg, or "
+    "give --sky_model FILE, the public network skyseg.onnx (JianyuanWang/skyseg on Hugging Face), or "
     "--sky_model builtin, an estimate that needs no file";
 
 /// What `lingbot-map run` was asked for, as the command line has it. Names, meanings and defaults are the public demo's
