@@ -7,11 +7,10 @@
 #include "base/message.hpp"
 #include "evaluation/umeyama.hpp"
 #include "geometry/svd3.hpp"
+#include "geometry/vec3.hpp"
 
 namespace lingbot_map {
 namespace {
-
-double distance(const Vec3& a, const Vec3& b) noexcept { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
 void validate(const EvaluationOptions& options) {
   if (options.delta < 1) fail(ErrorCode::usage, "delta: found ", options.delta, ", expected 1 or more");

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <vector>
 
+#include "geometry/vec3.hpp"
+
 namespace lingbot_map {
 namespace {
 
@@ -33,9 +35,6 @@ std::vector<Camera> spread_cameras(std::span<const PosePair> poses) {
   return cameras;
 }
 
-double dot(const Vec3& a, const Vec3& b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-Vec3 difference(const Vec3& a, const Vec3& b) noexcept { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
-
 double degrees_of_cosine(double cosine) noexcept { return std::acos(std::clamp(cosine, -1.0, 1.0)) * kDegrees; }
 
 double rotation_error(const Camera& a, const Camera& b) noexcept {
@@ -45,8 +44,8 @@ double rotation_error(const Camera& a, const Camera& b) noexcept {
 }
 
 double direction_error(const Camera& a, const Camera& b, double least_motion) noexcept {
-  const Vec3 truth = difference(b.truth, a.truth);
-  const Vec3 estimate = difference(b.estimate, a.estimate);
+  const Vec3 truth = minus(b.truth, a.truth);
+  const Vec3 estimate = minus(b.estimate, a.estimate);
   const double true_length = std::sqrt(dot(truth, truth));
   const double length = std::sqrt(dot(estimate, estimate));
   if (true_length <= least_motion) return 0;
@@ -58,7 +57,7 @@ double direction_error(const Camera& a, const Camera& b, double least_motion) no
 double extent_of(std::span<const Camera> cameras) {
   double extent = 0;
   for (const Camera& camera : cameras) {
-    const Vec3 away = difference(camera.truth, cameras.front().truth);
+    const Vec3 away = minus(camera.truth, cameras.front().truth);
     extent = std::max(extent, std::sqrt(dot(away, away)));
   }
   return extent;

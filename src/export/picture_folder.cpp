@@ -1,7 +1,6 @@
 #include "export/picture_folder.hpp"
 
 #include <algorithm>
-#include <iomanip>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "base/message.hpp"
 #include "base/text.hpp"
 #include "export/output_folder.hpp"
+#include "export/writer_state.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -61,7 +61,7 @@ ExportedPicture PictureFolder::place(const PosedFrame& frame) const {
          "): there is no picture file of it, and this build writes none; build with -DLINGBOT_MAP_MEDIA=ON");
   }
   const auto& [width, height, pixels] = meta.image;
-  std::string name = message("frame_", std::setfill('0'), std::setw(6), frame.result.index, ".png");
+  std::string name = numbered_name("frame_", frame.result.index, ".png");
   write_png_(folder_ / name, meta.image);
   return {std::move(name), width, height, frame.intrinsics, OriginalPixels{width, height}};
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <iomanip>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -12,6 +11,7 @@
 #include "base/message.hpp"
 #include "base/text.hpp"
 #include "export/array_archive.hpp"
+#include "export/writer_state.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -19,21 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+constexpr std::string_view kPrefix = "frame_";
+constexpr std::string_view kExtension = ".npz";
 constexpr std::int64_t kMostSide = 1 << 15;  // pixels
 
-std::string archive_name(std::int64_t index) {
-  return message("frame_", std::setfill('0'), std::setw(6), index, ".npz");
-}
-
-/// The number in "frame_000012.npz".
-std::optional<std::int64_t> number_of(const std::string& name) {
-  if (!name.starts_with("frame_") || !name.ends_with(".npz")) return std::nullopt;
-  const std::string digits = name.substr(6, name.size() - 10);
-  const bool number = digits.size() >= 6 && digits.size() < 18 &&
-                      std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
-  if (!number) return std::nullopt;
-  return std::stoll(digits);
-}
+std::string archive_name(std::int64_t index) { return numbered_name(kPrefix, index, kExtension); }
 
 /// The number of frames in a folder: 0, 1, ... without a gap.
 std::int64_t count_frames(const fs::path& folder) {
@@ -41,7 +31,7 @@ std::int64_t count_frames(const fs::path& folder) {
   std::int64_t last = -1;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const auto number = number_of(entry->path().filename().string());
+    const auto number = number_in_name(entry->path().filename().string(), kPrefix, kExtension);
     if (!number) continue;
     ++count;
     last = std::max(last, *number);

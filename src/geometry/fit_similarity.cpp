@@ -5,13 +5,10 @@
 #include <cstddef>
 
 #include "geometry/svd3.hpp"
+#include "geometry/vec3.hpp"
 
 namespace lingbot_map {
 namespace {
-
-Vec3 minus(const Vec3& a, const Vec3& b) noexcept { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
-
-double dot(const Vec3& a, const Vec3& b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 struct Moments {
   Vec3 from{};  ///< weighted means

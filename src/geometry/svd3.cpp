@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "geometry/vec3.hpp"
+
 namespace lingbot_map {
 namespace {
 
@@ -15,11 +17,7 @@ Mat3 matrix_of(const Columns& c) noexcept {
   return {c[0][0], c[1][0], c[2][0], c[0][1], c[1][1], c[2][1], c[0][2], c[1][2], c[2][2]};
 }
 
-double dot(const Vec3& a, const Vec3& b) noexcept { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 double length(const Vec3& a) noexcept { return std::hypot(a[0], a[1], a[2]); }
-Vec3 cross(const Vec3& a, const Vec3& b) noexcept {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
 Vec3 scaled(const Vec3& a, double factor) noexcept { return {a[0] * factor, a[1] * factor, a[2] * factor}; }
 
 void rotate(Vec3& a, Vec3& b, double cosine, double sine) noexcept {

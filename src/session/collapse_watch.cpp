@@ -9,6 +9,7 @@
 
 #include "base/message.hpp"
 #include "geometry/camera.hpp"
+#include "geometry/vec3.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -101,8 +102,6 @@ class Recent {
   CollapseLimits limits_;
   std::deque<double> values_;
 };
-
-double distance(const Vec3& a, const Vec3& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
 }  // namespace
 

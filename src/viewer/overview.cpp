@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "base/message.hpp"
+#include "geometry/vec3.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -14,10 +15,6 @@ constexpr double kMargin = 1.06;  ///< room around what must be seen
 
 Vec3 operator+(const Vec3& a, const Vec3& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
 Vec3 operator*(double s, const Vec3& a) { return {s * a[0], s * a[1], s * a[2]}; }
-double dot(const Vec3& a, const Vec3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-Vec3 cross(const Vec3& a, const Vec3& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
 /// `fallback` where the vector has no direction.
 Vec3 direction(const Vec3& a, const Vec3& fallback) {
   const double length = std::sqrt(dot(a, a));

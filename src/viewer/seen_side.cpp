@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "geometry/svd3.hpp"
+#include "geometry/vec3.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -20,8 +21,6 @@ constexpr double kFewest = 12;                    ///< points that make a plane
 constexpr double kFlattest = 0.15;                ///< variance across a plane, of the smaller one along it, at most
 constexpr std::size_t kMostCameras = 256;         ///< enough to know the side; the rest of a long path is left out
 
-Vec3 minus(const Vec3& a, const Vec3& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
-double dot(const Vec3& a, const Vec3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 Vec3 position_of(const ColouredPoint& point) { return {point.position[0], point.position[1], point.position[2]}; }
 
 std::vector<Vec3> thinned(std::span<const Vec3> cameras) {

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "base/zip.hpp"
 #include "expect_error.hpp"
 #include "file_size_limit.hpp"
 #include "geometry/induced_flow.hpp"
 #include "golden.hpp"
 #include "lingbot_map/lingbot_map.hpp"
+#include "session/rewritten_state.hpp"
 #include "temporary_folder.hpp"
 #include "usable_gpu.hpp"
 
@@ -270,19 +270,7 @@ class DamagedSession : public testing::Test {
   /// Writes the archive anew with valid check sums after `change` was made to its numbers and texts.
   void rewrite_fields(const std::string& from, const std::string& to) {
     write_content(path_, content_);
-    const ZipReader old(File::open(path_));
-    ZipWriter archive(folder_ / "new");
-    for (const ZipEntry& entry : old.entries()) {
-      std::string text = old.read_text(entry, std::size_t{1} << 30);
-      if (entry.name == "state.json") {
-        const std::size_t at = text.find(from);
-        ASSERT_NE(at, std::string::npos) << from;
-        text.replace(at, from.size(), to);
-      }
-      archive.add(entry.name, text);
-    }
-    archive.finish();
-    std::filesystem::rename(folder_ / "new", path_);
+    test::rewrite_state(path_, from, to);
   }
 
   test::TemporaryFolder folder_;

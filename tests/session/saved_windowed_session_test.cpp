@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "base/zip.hpp"
 #include "expect_error.hpp"
 #include "frames.hpp"
 #include "lingbot_map/lingbot_map.hpp"
 #include "lingbot_map/windowed_session.hpp"
+#include "session/rewritten_state.hpp"
 #include "temporary_folder.hpp"
 #include "usable_gpu.hpp"
 
@@ -174,19 +174,7 @@ TEST_F(SavedWindowedSession, NumbersThatCannotBeAreRefused) {
                                   const char* line) {
     SCOPED_TRACE(to);
     write_content(path_, content);
-    const ZipReader old(File::open(path_));
-    ZipWriter archive(folder_ / "new");
-    for (const ZipEntry& entry : old.entries()) {
-      std::string text = old.read_text(entry, std::size_t{1} << 30);
-      if (entry.name == "state.json") {
-        const std::size_t at = text.find(from);
-        ASSERT_NE(at, std::string::npos) << text;
-        text.replace(at, from.size(), to);
-      }
-      archive.add(entry.name, text);
-    }
-    archive.finish();
-    std::filesystem::rename(folder_ / "new", path_);
+    test::rewrite_state(path_, from, to);
     expect_error(
         ErrorCode::input, [&] { (void)WindowedSession::restore(tiny, kOptions, path_); },
         AllOf(HasSubstr(path_.string()), HasSubstr(line)));

@@ -7,13 +7,12 @@
 #include "base/message.hpp"
 #include "evaluation/association.hpp"
 #include "evaluation/umeyama.hpp"
+#include "geometry/vec3.hpp"
 
 namespace lingbot_map::tool {
 namespace {
 
 constexpr std::size_t kFewestPoses = 3;
-
-double distance(const Vec3& a, const Vec3& b) { return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]); }
 
 }  // namespace
 

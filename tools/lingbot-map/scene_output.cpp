@@ -13,6 +13,7 @@
 #include "export/depth_picture.hpp"
 #include "export/json_file.hpp"
 #include "export/output_folder.hpp"
+#include "export/writer_state.hpp"
 #include "lingbot_map/version.hpp"
 #include "media/write_png.hpp"
 
@@ -106,9 +107,7 @@ SceneOutput::SceneOutput(const std::filesystem::path& folder, const scene::Seque
 }
 
 std::filesystem::path SceneOutput::file(const char* subfolder, int index, const char* extension) const {
-  std::string number = std::to_string(index);
-  number.insert(0, number.size() < 6 ? 6 - number.size() : 0, '0');
-  return folder_ / subfolder / (number + extension);
+  return folder_ / subfolder / numbered_name("", index, extension);
 }
 
 void SceneOutput::write_pictures(int index, const scene::RenderedFrame& frame) const {
