@@ -111,7 +111,7 @@ class Network(nn.Module):
                 taps.append((in_frame, x))
 
         camera_tokens = torch.cat([part[:, 0] for part in taps[-1]], dim=-1).view(batch, frames, -1)
-        poses = self.estimate_cameras(camera_tokens, plan.visible != HIDDEN, iterations)
+        poses = self.estimate_cameras(camera_tokens, plan, iterations)
         dense, points = self.estimate_dense(taps, dense_frames, height, width)
         return Prediction(poses, dense, points, global_tokens)
 
@@ -129,10 +129,10 @@ class Network(nn.Module):
             return None
         return functools.partial(rotary.rotate_pairs, table=rotary.camera_table(frame_index))
 
-    def estimate_cameras(self, tokens: Tensor, visible: Tensor, iterations: int) -> list[Tensor]:
+    def estimate_cameras(self, tokens: Tensor, plan: StreamPlan, iterations: int) -> list[Tensor]:
         """In float32: the passes amplify rounding."""
-        masked = functools.partial(F.scaled_dot_product_attention, attn_mask=visible)
-        rotation = self.camera_rotation(torch.arange(tokens.shape[1], device=tokens.device))
+        masked = functools.partial(F.scaled_dot_product_attention, attn_mask=plan.visible != HIDDEN)
+        rotation = self.camera_rotation(plan.camera_index)
         with torch.autocast(tokens.device.type, enabled=False):
             return self.camera_head(tokens.float(), iterations, lambda *_: masked, rotation)
 

@@ -10,12 +10,14 @@ from .pool import ClipShape
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """until: progress at its end. stride: the most between frames of a clip. interval: the most between keyframes."""
+    """until: progress at its end. stride: the most between frames of a clip. interval: the most between keyframes.
+    gaps: the share of clips with a gap in the numbers of their frames."""
 
     until: float
     frames: int
     stride: int
     interval: int
+    gaps: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,5 +54,6 @@ def default_schedule(frames_per_step: int, sequence_frames: int) -> Schedule:
     bounds = (0.25, 0.5, 0.75, 1.0)
     strides = (5, 3, 2, 1)
     intervals = (1, 2, 3, 3)
-    stages = [Stage(*values) for values in zip(bounds, lengths, strides, intervals, strict=True)]
+    gaps = (0.0, 0.1, 0.25, 0.25)
+    stages = [Stage(*values) for values in zip(bounds, lengths, strides, intervals, gaps, strict=True)]
     return Schedule(tuple(stages), frames_per_step)

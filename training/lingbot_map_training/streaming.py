@@ -30,11 +30,21 @@ class StreamSettings:
 
 
 @dataclasses.dataclass(frozen=True)
+class Gap:
+    """Numbers left out before frame `at`, as if so many kept frames had gone by unseen: positions of long streams in
+    a short clip."""
+
+    at: int
+    length: int
+
+
+@dataclasses.dataclass(frozen=True)
 class StreamPlan:
     """For T frames, all on the CPU until `to`.
 
     visible         uint8 [T, T]: what row's frame sees of column's, HIDDEN, SPECIAL (its special tokens) or WHOLE
     rotary_index    int64 [T]: frame coordinate of the rotary positions in global blocks
+    camera_index    int64 [T]: the same in the camera head, which counts frames that are not kept too
     first_variant   int64 [T]: variant of camera and register tokens, 0 for frame 0
     scale_variant   int64 [T]: variant of the scale token, 0 for scale frames
     kept            bool [T]
@@ -43,6 +53,7 @@ class StreamPlan:
 
     visible: Tensor
     rotary_index: Tensor
+    camera_index: Tensor
     first_variant: Tensor
     scale_variant: Tensor
     kept: Tensor
@@ -56,7 +67,7 @@ class StreamPlan:
         return StreamPlan(*(send(getattr(self, field.name), device) for field in dataclasses.fields(self)))
 
     @staticmethod
-    def make(frames: int, settings: StreamSettings) -> StreamPlan:
+    def make(frames: int, settings: StreamSettings, gap: Gap | None = None) -> StreamPlan:
         scale = min(settings.scale_frames, frames)
         visible = torch.zeros(frames, frames, dtype=torch.uint8)
         visible[:scale, :scale] = WHOLE
@@ -75,9 +86,11 @@ class StreamPlan:
             if keyframe:
                 kept.append(frame)
         index = torch.arange(frames)
+        left_out = torch.zeros_like(index) if gap is None else gap.length * (index >= max(gap.at, scale))
         return StreamPlan(
             visible=visible,
-            rotary_index=torch.tensor(rotary),
+            rotary_index=torch.tensor(rotary) + left_out,
+            camera_index=index + left_out,
             first_variant=(index > 0).long(),
             scale_variant=(index >= scale).long(),
             kept=torch.isin(index, torch.tensor(kept)),
@@ -93,6 +106,13 @@ def random_settings(frames: int, rng: random.Random, largest_interval: int = 3) 
     window = rng.choice([max(1, rest // 4), max(1, rest // 2), rng.randint(1, max(rest, 1)), rest + 1])
     interval = rng.choices(range(1, largest_interval + 1), weights=[4] + [1] * (largest_interval - 1))[0]
     return StreamSettings(scale, min(window, 64), interval)
+
+
+def random_gap(frames: int, rng: random.Random, share: float, most: int = 2000) -> Gap | None:
+    """In a share of the clips, of lengths whose logarithm is even."""
+    if rng.random() >= share:
+        return None
+    return Gap(rng.randrange(1, frames), round(most ** rng.random()))
 
 
 def token_mask(visible: Tensor, tokens: int, special: int) -> Tensor:

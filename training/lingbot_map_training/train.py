@@ -34,7 +34,7 @@ from .pool import FRAME_BYTES_PER_PIXEL, Pool
 from .processes import Gradients, Group
 from .scenes import FIRST_TRAINING_SEED, SceneLibrary, SceneSource
 from .schedule import Schedule, Stage, default_schedule
-from .streaming import StreamPlan, StreamSettings, random_settings
+from .streaming import StreamPlan, StreamSettings, random_gap, random_settings
 from .transfer import send
 
 LOG_SECONDS = 4.0
@@ -178,7 +178,7 @@ class Trainer:
     def backward(self, clips: Clips, stage: Stage, progress: float) -> dict[str, Tensor]:
         frames, device = clips.frames, self.device
         stream = random_settings(frames, self.shared_rng, stage.interval)
-        plan = StreamPlan.make(frames, stream).to(device)
+        plan = StreamPlan.make(frames, stream, random_gap(frames, self.shared_rng, stage.gaps)).to(device)
         farther = [self.shared_rng.randint(max(0, t - 16), max(0, t - 1)) for t in range(frames)]
         farther = send(torch.tensor(farther), device)
         count = clips.images.shape[0] * frames

@@ -16,8 +16,10 @@ from lingbot_map_training.streaming import (
     HIDDEN,
     SPECIAL,
     WHOLE,
+    Gap,
     StreamPlan,
     StreamSettings,
+    random_gap,
     random_settings,
     token_mask,
 )
@@ -38,6 +40,27 @@ def test_a_keyframe_sees_one_frame_of_the_window_less() -> None:
     assert plan.visible[7].tolist() == [WHOLE, WHOLE, SPECIAL, HIDDEN, WHOLE, HIDDEN, WHOLE, WHOLE, HIDDEN]
     assert plan.visible[8].tolist() == [WHOLE, WHOLE, SPECIAL, HIDDEN, SPECIAL, HIDDEN, WHOLE, HIDDEN, WHOLE]
     assert plan.visible[0].tolist() == [WHOLE, WHOLE] + [HIDDEN] * 7
+
+
+def test_a_gap_leaves_out_numbers_and_hides_nothing() -> None:
+    settings = StreamSettings(scale_frames=3, window=4, keyframe_interval=2)
+    plain, gapped = StreamPlan.make(9, settings), StreamPlan.make(9, settings, Gap(at=5, length=700))
+    assert (gapped.rotary_index - plain.rotary_index).tolist() == [0] * 5 + [700] * 4
+    assert gapped.camera_index.tolist() == [0, 1, 2, 3, 4, 705, 706, 707, 708]
+    assert gapped.visible.equal(plain.visible) and gapped.previous.equal(plain.previous)
+    assert StreamPlan.make(9, settings, Gap(at=1, length=5)).rotary_index[:4].tolist() == [0, 1, 2, 8]
+    network = fill_synthetic(Network(ModelConfig.tiny()), seed=3)
+    images = torch.rand(1, 9, 3, 28, 28, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        found, before = (network(images, plan).poses[-1] for plan in (gapped, plain))
+    assert found[:, :5].equal(before[:, :5]) and not found[:, 5:].allclose(before[:, 5:], atol=1e-6)
+
+
+def test_random_gaps() -> None:
+    rng = random.Random(1)
+    gaps = [random_gap(24, rng, 0.25) for _ in range(1000)]
+    there = [gap for gap in gaps if gap]
+    assert 200 < len(there) < 300 and all(1 <= gap.at < 24 and 1 <= gap.length <= 2000 for gap in there)
 
 
 def test_random_settings_fit_their_clip() -> None:

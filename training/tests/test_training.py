@@ -40,7 +40,7 @@ def trainer(folder: Path, **changes) -> Trainer:
         "evaluation_scenes": 1,
         "reserve_seconds": 0.0,
     }
-    schedule = Schedule((Stage(1, 4, 2, 2),), frames_per_step=16, warm_up_steps=10)
+    schedule = Schedule((Stage(1, 4, 2, 2, 0.5),), frames_per_step=16, warm_up_steps=10)
     return Trainer(Settings(**(values | changes)), BoxScenes(), schedule)
 
 
