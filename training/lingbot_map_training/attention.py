@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from .streaming import SPECIAL, WHOLE, token_mask
+from .streaming import StreamPlan, token_mask
 
 BLOCK = 128
 
@@ -22,10 +22,10 @@ class ClipMask:
     blocks: BlockMask | None = None
 
 
-def clip_mask(visible: Tensor, tokens: int, special: int, *, flex: bool) -> ClipMask:
+def clip_mask(plan: StreamPlan, tokens: int, special: int, *, flex: bool) -> ClipMask:
     if flex:
-        return ClipMask(blocks=block_mask(visible, tokens, special))
-    return ClipMask(dense=token_mask(visible, tokens, special))
+        return ClipMask(blocks=block_mask(plan, tokens, special))
+    return ClipMask(dense=token_mask(plan.visible, tokens, special))
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: ClipMask | None) -> Tensor:
@@ -45,29 +45,35 @@ def _ordered(present: Tensor) -> tuple[Tensor, Tensor]:
     return count[None, None], order[None, None].contiguous()
 
 
-def block_mask(visible: Tensor, tokens: int, special: int) -> BlockMask:
+def block_mask(plan: StreamPlan, tokens: int, special: int) -> BlockMask:
     """The mask of `token_mask` for FlexAttention. Blocks are judged by frames of queries, T times cheaper than by
     queries."""
-    frames, device = visible.shape[0], visible.device
+    frames, device = plan.frames, plan.visible.device
     length = frames * tokens
     blocks = -(-length // BLOCK)
-    position = torch.arange(length, device=device)
+    position = torch.arange(length, dtype=torch.int32, device=device)
     frame_of = position // tokens
-    is_special = position % tokens < special
 
-    seen = (visible[:, frame_of] == WHOLE) | ((visible[:, frame_of] == SPECIAL) & is_special)
-    padded = F.pad(seen, (0, blocks * BLOCK - length)).view(frames, blocks, BLOCK)
+    # What the kernel reads is by query or by key, never by both: for each pair it compares registers.
+    before, whole_from = plan.seen_before[frame_of], plan.whole_from[frame_of]
+    kept_frame = torch.where(plan.kept[frame_of], frame_of, frames)
+    remembered = (frame_of < plan.scale_frames) | (position % tokens < special)
+
+    def sees(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        number = kept_frame[key]
+        past = (number < before[query]) & (remembered[key] | (number >= whole_from[query]))
+        return past | (frame_of[query] == frame_of[key])
+
+    start = tokens * torch.arange(frames, device=device)
+    padded = F.pad(sees(position, position, start[:, None], position[None]), (0, blocks * BLOCK - length))
+    padded = padded.view(frames, blocks, BLOCK)
     any_key, every_key = padded.any(dim=-1).float(), padded.all(dim=-1).float()
-    in_block = torch.zeros(blocks, frames, device=device)
-    in_block[position // BLOCK, frame_of] = 1
+    first = BLOCK * torch.arange(blocks, device=device)[:, None]
+    in_block = ((start < first + BLOCK) & (start + tokens > first)).float()
     some = in_block @ any_key > 0
     whole = in_block @ (1 - every_key) == 0
     if length % BLOCK:  # queries past the end see nothing
         whole[-1] = False
-
-    def sees(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        level = visible[frame_of[query], frame_of[key]]
-        return (level == WHOLE) | ((level == SPECIAL) & is_special[key])
 
     partial_count, partial_order = _ordered(some & ~whole)
     whole_count, whole_order = _ordered(whole)

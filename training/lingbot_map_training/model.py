@@ -94,7 +94,7 @@ class Network(nn.Module):
         x = self.frame_tokens(images.flatten(0, 1), plan.first_variant.repeat(batch), plan.scale_variant.repeat(batch))
         tokens = x.shape[1]
         table = rotary.stream_table(plan.rotary_index, rows, columns, special).flatten(1, 2)
-        mask = clip_mask(plan.visible, tokens, special, flex=flex)
+        mask = clip_mask(plan, tokens, special, flex=flex)
         global_rotation = functools.partial(rotary.rotate_pairs, table=table)
         global_attend = functools.partial(attend, mask=mask)
         frame_rotation = self.frame_rotation(rows, columns, x.device)

@@ -43,6 +43,9 @@ class StreamPlan:
     """For T frames, all on the CPU until `to`.
 
     visible         uint8 [T, T]: what row's frame sees of column's, HIDDEN, SPECIAL (its special tokens) or WHOLE
+    seen_before     int32 [T], whole_from int32 [T], scale_frames int32 []: the same in numbers. Beside itself a frame
+                    sees the kept frames before `seen_before`: all tokens of scale frames and since `whole_from`, the
+                    special tokens of those between
     rotary_index    int64 [T]: frame coordinate of the rotary positions in global blocks
     camera_index    int64 [T]: the same in the camera head, which counts frames that are not kept too
     first_variant   int64 [T]: variant of camera and register tokens, 0 for frame 0
@@ -52,6 +55,9 @@ class StreamPlan:
     """
 
     visible: Tensor
+    seen_before: Tensor
+    whole_from: Tensor
+    scale_frames: Tensor
     rotary_index: Tensor
     camera_index: Tensor
     first_variant: Tensor
@@ -73,13 +79,16 @@ class StreamPlan:
         visible[:scale, :scale] = WHOLE
         rotary, previous = list(range(scale)), [max(frame - 1, 0) for frame in range(scale)]
         kept = list(range(scale))
+        whole_from = [0] * scale
         for frame in range(scale, frames):
             keyframe = settings.keeps(frame)
             live = kept[scale:]
             past = settings.window - 1 if keyframe else settings.window
             visible[frame, kept] = SPECIAL
             visible[frame, :scale] = WHOLE
-            visible[frame, live[max(len(live) - past, 0) :]] = WHOLE
+            window = live[max(len(live) - past, 0) :]
+            visible[frame, window] = WHOLE
+            whole_from.append(window[0] if window else frame)
             visible[frame, frame] = WHOLE
             rotary.append(len(kept))
             previous.append(kept[-1])
@@ -89,6 +98,9 @@ class StreamPlan:
         left_out = torch.zeros_like(index) if gap is None else gap.length * (index >= max(gap.at, scale))
         return StreamPlan(
             visible=visible,
+            seen_before=index.clamp(min=scale).int(),
+            whole_from=torch.tensor(whole_from, dtype=torch.int32),
+            scale_frames=torch.tensor(scale, dtype=torch.int32),
             rotary_index=torch.tensor(rotary) + left_out,
             camera_index=index + left_out,
             first_variant=(index > 0).long(),

@@ -14,7 +14,8 @@ import os
 import random
 import time
 import traceback
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -23,17 +24,16 @@ from torch import Tensor, nn
 from . import weights
 from .augment import augment
 from .auxiliary import Auxiliary
-from .clips import Clips
 from .evaluate import evaluate, parse_size
 from .export import TYPES
 from .feeder import Feeder, SequenceShape
-from .losses import LossWeights, losses, weighted
 from .model import Network
 from .optimisers import MeanWeights, make_optimisers
 from .pool import FRAME_BYTES_PER_PIXEL, Pool
 from .processes import Gradients, Group
 from .scenes import FIRST_TRAINING_SEED, SceneLibrary, SceneSource
 from .schedule import Schedule, Stage, default_schedule
+from .step import RecordedStep, Step, StepInputs, Terms
 from .streaming import StreamPlan, StreamSettings, random_gap, random_settings
 from .transfer import send
 
@@ -114,7 +114,9 @@ class Trainer:
         self.shared_rng = random.Random(f"{settings.seed} {settings.span} masks")
         torch.manual_seed(self.rng.randrange(2**31))
         self.frames_seen = 0
-        self.flex = False
+        self.step_itself = Step(self.network, self.auxiliary, self.device)
+        self.backward: Callable[[StepInputs], Terms] = self.step_itself
+        self._under_way: deque[torch.cuda.Event] = deque()
         self.log_path = settings.output / "log.jsonl"
         if self.group.leads:
             settings.output.mkdir(parents=True, exist_ok=True)
@@ -125,7 +127,7 @@ class Trainer:
         if settings.fast and self.device.type == "cuda":
             self._prepare()
         self.pool.fill(settings.first_sequences)
-        self.log({"event": "pool", "sequences": self.pool.filled, "flex": self.flex})
+        self.log({"event": "pool", "sequences": self.pool.filled, "flex": self.step_itself.flex})
         train_from = self.elapsed()
         budget = settings.minutes * 60 - settings.reserve_seconds - train_from
         progress_log = ProgressLog(self, train_from)
@@ -163,40 +165,47 @@ class Trainer:
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = group["initial_lr"] * rate
-        clips = self.pool.sample(self.schedule.clip_shape(stage), self.rng)
+        inputs = self.inputs(stage, progress)
         self.gradients.clear()
-        terms = self.backward(clips, stage, progress)
+        terms = self.backward(inputs)
         norm = self.gradients.finish(self.group, LONGEST_GRADIENT)
         for optimiser in self.optimisers:
             optimiser.step()
         self.mean.update()
         self.step += 1
         self.piece_step += 1
-        self.frames_seen += clips.images.shape[0] * clips.frames
+        self.frames_seen += inputs.truth.images.shape[0] * inputs.truth.frames
+        self._keep_pace()
         return terms, norm
 
-    def backward(self, clips: Clips, stage: Stage, progress: float) -> dict[str, Tensor]:
+    def inputs(self, stage: Stage, progress: float) -> StepInputs:
+        """Drawn anew at every call."""
+        clips = self.pool.sample(self.schedule.clip_shape(stage), self.rng)
         frames, device = clips.frames, self.device
         stream = random_settings(frames, self.shared_rng, stage.interval)
         plan = StreamPlan.make(frames, stream, random_gap(frames, self.shared_rng, stage.gaps)).to(device)
         farther = [self.shared_rng.randint(max(0, t - 16), max(0, t - 1)) for t in range(frames)]
-        farther = send(torch.tensor(farther), device)
         count = clips.images.shape[0] * frames
         dense = torch.randperm(count, device=device)[: max(1, round(count * self.settings.dense_share))]
         truth = clips.normalised(stream.scale_frames)
         images = augment(truth.images, self.settings.augmentation * min(1.0, 0.3 + 2 * progress))
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            prediction = self.network(images, plan, dense_frames=dense, flex=self.flex)
-            terms = losses(prediction, truth, plan, dense, farther)
-            patch = self.config.patch_size
-            auxiliary = self.auxiliary(prediction, truth, plan, self.config.special_tokens, patch)
-        total = weighted(terms, LossWeights()) + self.schedule.auxiliary_weight(progress) * auxiliary
-        total.backward()
-        return (
-            {"loss": total.detach()}
-            | {name: value.detach() for name, value in terms.items()}
-            | {"auxiliary": auxiliary.detach()}
+        return StepInputs(
+            truth=dataclasses.replace(truth, images=images),
+            plan=plan,
+            dense=dense,
+            farther=send(torch.tensor(farther), device),
+            auxiliary=send(torch.tensor(self.schedule.auxiliary_weight(progress)), device),
         )
+
+    def _keep_pace(self) -> None:
+        """Lets no more than two steps queue on the GPU, so that the clock means something."""
+        if self.device.type != "cuda":
+            return
+        event = torch.cuda.Event()
+        event.record()
+        self._under_way.append(event)
+        if len(self._under_way) > 2:
+            self._under_way.popleft().synchronize()
 
     def log(self, entry: dict[str, object]) -> None:
         if self.group.leads:
@@ -208,21 +217,25 @@ class Trainer:
         return time.monotonic() - self.started
 
     def _prepare(self) -> None:
-        """Takes the fastest way through the trunk that works on all processes: its blocks compiled, with FlexAttention
-        or else with dense masks, or as they are. Every way is tried at all stages of the piece."""
+        """Takes the fastest way through a step that works on all processes: blocks compiled, with FlexAttention or else
+        with dense masks, or as they are; the whole recorded or not. Every way is tried at all stages of the piece."""
         aggregator = self.network.aggregator
         blocks = [*aggregator.patch_embed.blocks, *aggregator.frame_blocks, *aggregator.global_blocks]
         torch._dynamo.config.cache_size_limit = 64
-        for self.flex in (True, False):
+        for self.step_itself.flex in (True, False):
             for block in blocks:
                 block.compile(dynamic=False)
-            if self._works():
-                return
+            if self._works("compiled", self.step_itself):
+                break
             torch._dynamo.reset()
-        for block in blocks:
-            block._compiled_call_impl = None
+        else:
+            for block in blocks:
+                block._compiled_call_impl = None
+        recorded = RecordedStep(self.step_itself)
+        if self._works("recorded", recorded.record):
+            self.backward = recorded
 
-    def _works(self) -> bool:
+    def _works(self, what: str, way: Callable[[StepInputs], object]) -> bool:
         first, last = self.settings.span
         stages = {
             self.schedule.stage(first + (last - first) * share / 8, step) for share in range(9) for step in (0, 2)
@@ -232,11 +245,11 @@ class Trainer:
             self.pool.fill(2)
             for stage in sorted(stages, key=lambda stage: stage.frames):
                 since = self.elapsed()
-                self.backward(self.pool.sample(self.schedule.clip_shape(stage), random.Random(0)), stage, 0.0)
+                way(self.inputs(stage, first))
                 self._synchronise()
-                self.log({"event": "compiled", "frames": stage.frames, "seconds": round(self.elapsed() - since, 1)})
+                self.log({"event": what, "frames": stage.frames, "seconds": round(self.elapsed() - since, 1)})
         except Exception:
-            self.log({"event": "not compiled", "flex": self.flex, "why": traceback.format_exc()[-1500:]})
+            self.log({"event": f"not {what}", "flex": self.step_itself.flex, "why": traceback.format_exc()[-1500:]})
             works = 0.0
         together = torch.tensor([works], device=self.device)
         self.group.mean(together)

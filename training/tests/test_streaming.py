@@ -103,9 +103,9 @@ def test_chosen_dense_frames() -> None:
 def test_block_mask_is_the_token_mask(frames: int, tokens: int) -> None:
     rng = random.Random(frames)
     for _ in range(3):
-        visible = StreamPlan.make(frames, random_settings(frames, rng)).visible
-        blocks = block_mask(visible, tokens, 6)
-        dense = token_mask(visible, tokens, 6)
+        plan = StreamPlan.make(frames, random_settings(frames, rng))
+        blocks = block_mask(plan, tokens, 6)
+        dense = token_mask(plan.visible, tokens, 6)
         length = frames * tokens
         index = torch.arange(length)
         assert torch.equal(blocks.mask_mod(0, 0, index[:, None], index[None, :]), dense)
@@ -120,8 +120,8 @@ def test_block_mask_skips_what_is_hidden() -> None:
     """Against FlexAttention's own analysis of the same mask."""
     from torch.nn.attention.flex_attention import create_block_mask
 
-    visible = StreamPlan.make(12, StreamSettings(2, 3, 2)).visible
-    blocks = block_mask(visible, 114, 6)
+    plan = StreamPlan.make(12, StreamSettings(2, 3, 2))
+    blocks = block_mask(plan, 114, 6)
     reference = create_block_mask(blocks.mask_mod, None, None, 12 * 114, 12 * 114, device="cpu")
     dense = blocks.to_dense()
     assert torch.equal(dense, reference.to_dense())
