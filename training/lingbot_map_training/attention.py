@@ -12,8 +12,8 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from .streaming import StreamPlan, token_mask
 
 BLOCK = 128
-# The forward kernel's own choice for Hopper, 128 keys at a time in four warps, spills 4.7 kB a thread and takes 13 times
-# as long as the backward one; with 64 keys it spills nothing.
+# The forward kernel's own choice for Hopper, 128 keys at a time in four warps, spills 4.7 kB a thread and takes 13
+# times as long as the backward one; with 64 keys it spills nothing.
 FORWARD_OPTIONS = {"fwd_BLOCK_M": 128, "fwd_BLOCK_N": 64, "fwd_num_warps": 4, "fwd_num_stages": 3}
 
 
