@@ -145,6 +145,24 @@ TEST_F(RunResumeTest, UnitsAndKnownCamerasStayTheSame) {
                           3);
 }
 
+TEST_F(RunResumeTest, KnownCamerasAreTheSameByTheirNumbersWhereverTheyLie) {
+  make_frames(12);
+  write_content(folder_ / "frames/img_10.ppm", "");
+  const std::vector<std::string> all = run_words({"--save_predictions", "--intrinsics"});
+  write_content(folder_ / "cameras.txt", "80 81 42 28\n");
+  expect_refusal(run_program(with(all, {path("cameras.txt"), "--checkpoint_every", "4"})), 1, HasSubstr("img_10.ppm"));
+  const std::vector<std::string> rest = {"--resume", "--skip_bad_frames"};
+  write_content(folder_ / "cameras.txt", "80 81 42 28.5\n");
+  expect_refusal(run_program(with(with(all, {path("cameras.txt")}), rest)), 1,
+                 AllOf(HasSubstr("the fingerprint of the cameras of --intrinsics: found "),
+                       HasSubstr("but the run in " + path("out/checkpoint/run.json") + " has ")));
+  expect_refusal(run_program(resume_words()), 2, HasSubstr("--intrinsics: found none, but the run in"));
+  write_content(folder_ / "moved.txt", "# as calibrated\n80.0, 81, 42, 28\n");
+  const Outcome outcome = run_program(with(with(all, {path("moved.txt")}), rest));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(run_program(with(with(all, {"80,81,42,28"}), rest)).exit_code, 0) << "nothing to go on with";
+}
+
 TEST_F(RunResumeTest, WhatIsCompletedAtTheEndIsRefused) {
   make_frames(3);
   const std::pair<std::vector<std::string>, const char*> cases[] = {
