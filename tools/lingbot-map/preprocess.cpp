@@ -96,9 +96,11 @@ void add_preprocess(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--patch_size,--patch-size", source.patch_size, "Both sides become multiples of it")
       ->capture_default_str();
-  command->add_option("--preprocess_mode,--preprocess-mode", source.mode, "crop: cut tall frames; pad: white borders")
+  command
+      ->add_option("--preprocess_mode,--preprocess-mode", source.mode,
+                   "crop: cut tall frames (the default); pad: white borders")
       ->transform(CLI::CheckedTransformer(modes))
-      ->default_str("crop");
+      ->option_text("crop|pad");
   command->add_option("--fps", source.fps, "Frames a second taken from a video")->capture_default_str();
   command->add_option("--first_k,--first-k", source.first_k, "Only the first k frames");
   command->add_option("--stride", source.stride, "Every n-th frame")->capture_default_str();

@@ -163,27 +163,6 @@ void note_without_effect(RunOptions& options, bool windowed) {
     note(options.max_non_keyframe_gap, "--max_non_keyframe_gap", "changes nothing without --flow_threshold");
 }
 
-WindowedOptions windowed_options(const RunOptions& options, const RunSettings& settings) {
-  WindowedOptions windowed{.session = settings.session};
-  windowed.session.keyframe_interval = settings.keyframe_interval.value_or(1);
-  windowed.window_size = options.window_size.value_or(windowed.window_size);
-  windowed.overlap_size = options.overlap_size.value_or(windowed.overlap_size);
-  windowed.overlap_keyframes = options.overlap_keyframes;
-  require_at_least_one("--window_size", windowed.window_size);
-  if (windowed.overlap_size < 0)
-    fail(ErrorCode::usage, "--overlap_size: found ", windowed.overlap_size, ", expected 0 or more");
-  if (windowed.overlap_keyframes) require_at_least_one("--overlap_keyframes", *windowed.overlap_keyframes);
-  const std::size_t alignment =
-      choice("--window_alignment", options.window_alignment.value_or("exact"), {"exact", "robust"});
-  windowed.alignment = alignment == 0 ? WindowAlignment::exact : WindowAlignment::robust;
-  try {
-    static_cast<void>(WindowedSession::extent(windowed));
-  } catch (const Error& error) {
-    fail(error.code(), "--mode windowed: ", error.what());
-  }
-  return windowed;
-}
-
 }  // namespace
 
 std::string demo_output(const RunOptions& options) {
@@ -208,7 +187,11 @@ RunSettings settle(RunOptions& options) {
   if (options.flow_threshold > 0 && settings.keyframe_interval)
     fail(ErrorCode::usage, "--flow_threshold and --keyframe_interval contradict each other; give one of them");
   const bool windowed = choice("--mode", options.mode, {"streaming", "windowed"}) == 1;
-  if (windowed) settings.windowed = windowed_options(options, settings);
+  if (windowed) {
+    SessionOptions of_windows = settings.session;
+    of_windows.keyframe_interval = settings.keyframe_interval.value_or(1);
+    settings.windowed = windowed_options(options, of_windows);
+  }
   note_without_effect(options, windowed);
   return settings;
 }
