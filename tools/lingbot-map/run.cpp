@@ -355,6 +355,7 @@ void Run::stream() {
   end(status, failure);
   if (saver.saved_frames() > 0) output.sync();
   checkpoints_.clear();
+  output.forget();
 }
 
 void Run::hash_checkpoint() {

@@ -49,18 +49,6 @@ void check_input(RunOptions& options) {
   }
 }
 
-/// A run can be saved if each of its files can be cut back to where it was, and nothing else must be remembered.
-void check_saving(const RunOptions& options) {
-  if (options.checkpoint_every < 0)
-    fail(ErrorCode::usage, "--checkpoint_every: found ", options.checkpoint_every, ", expected a number of frames");
-  if (options.checkpoint_every == 0 && !options.resume) return;
-  const std::string_view flag = options.resume ? "--resume" : "--checkpoint_every";
-  const std::string without = options.align_to.empty() ? without_state(options.results()) : "--align_to";
-  if (!without.empty())
-    fail(ErrorCode::usage, flag, ": a run with ", without,
-         " cannot be saved; leave one out, and make it of --save_predictions by lingbot-map export");
-}
-
 void check_output(const RunOptions& options) {
   if (options.output.empty() && !options.plan)
     fail(ErrorCode::usage, "no output: give --output DIR, the folder for the results");
@@ -71,7 +59,8 @@ void check_output(const RunOptions& options) {
   if (choice("--timestamps", options.timestamps, {"index", "name"}) == 1 && !options.video_path.empty())
     fail(ErrorCode::usage, "--timestamps: found \"name\", but the frames of a video have none; leave the flag out");
   check_export_options(options);
-  check_saving(options);
+  if (options.checkpoint_every < 0)
+    fail(ErrorCode::usage, "--checkpoint_every: found ", options.checkpoint_every, ", expected a number of frames");
   if (options.quiet && options.verbose)
     fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
 }
