@@ -166,7 +166,7 @@ class BenchMemory {
     double last = 0;
     std::int64_t told = 0;
     for (std::int64_t part = 1; part <= kParts; ++part) {
-      const std::int64_t end = flags_.frames * part / kParts;
+      const std::int64_t end = flags_.frames / kParts * part + flags_.frames % kParts * part / kParts;
       for (std::int64_t i = told; i < end; ++i) {
         stream->submit(frames[static_cast<std::size_t>(i) % frames.size()]);
         while (stream->in_flight() > 1) (void)stream->collect();
