@@ -1,9 +1,11 @@
 #include "export/known_cameras.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -62,6 +64,9 @@ KnownCameras::KnownCameras(const std::string& text) {
     if (const std::string fault = fault_of(camera); !fault.empty())
       fail(ErrorCode::usage, "--intrinsics: found \"", printable(text), "\", ", fault);
     only_ = Line{camera};
+    Sha256 digest;
+    add(*only_, digest);
+    fingerprint_ = digest.finish();
     return;
   }
   static_cast<void>(File::open(text));  // says what is wrong with the path
@@ -75,12 +80,15 @@ void KnownCameras::check_file() {
   std::int64_t lines = 0;
   bool per_frame = false;
   std::optional<Line> first;
+  Sha256 digest;
   while (const auto line = read_line()) {
     if (lines == 0) first = line;
+    add(*line, digest);
     per_frame = per_frame || line->width > 0;
     ++lines;
   }
   if (lines == 0) fail(ErrorCode::input, name_, ": found no camera, expected lines of fx fy cx cy");
+  fingerprint_ = digest.finish();
   if (lines == 1 && !per_frame) {
     only_ = first;
     return;
@@ -120,6 +128,13 @@ std::optional<KnownCameras::Line> KnownCameras::read_line() {
     line.height = static_cast<int>(height);
   }
   return line;
+}
+
+void KnownCameras::add(const Line& line, Sha256& digest) {
+  const auto& [fx, fy, cx, cy] = line.camera;
+  const std::array<double, 6> numbers = {
+      fx, fy, cx, cy, static_cast<double>(line.width), static_cast<double>(line.height)};
+  digest.update(std::as_bytes(std::span(numbers)));
 }
 
 void KnownCameras::skip(std::int64_t frames) {

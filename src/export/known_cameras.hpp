@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/sha256.hpp"
 #include "geometry/camera.hpp"
 
 namespace lingbot_map {
@@ -25,6 +26,9 @@ class KnownCameras {
 
   /// Frames for which there is a camera; nothing: any number.
   [[nodiscard]] std::optional<std::int64_t> frames() const noexcept { return frames_; }
+  /// 64 hexadecimal digits that tell these cameras from others, by their numbers and not by how or where they are
+  /// written.
+  [[nodiscard]] const std::string& fingerprint() const noexcept { return fingerprint_; }
   /// Leaves out the cameras of so many frames.
   void skip(std::int64_t frames);
   /// The camera of the next frame, in pixels of the network's input. Throws Error(input) when the file has no further
@@ -39,6 +43,7 @@ class KnownCameras {
   };
   [[nodiscard]] std::optional<Line> read_line();
   void check_file();
+  static void add(const Line& line, Sha256& digest);
 
   std::string name_;  ///< of the file; empty: there is none
   std::ifstream file_;
@@ -46,6 +51,7 @@ class KnownCameras {
   std::int64_t next_frame_ = 0;
   std::optional<std::int64_t> frames_;
   std::optional<Line> only_;
+  std::string fingerprint_;
 };
 
 }  // namespace lingbot_map

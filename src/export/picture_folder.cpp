@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/message.hpp"
+#include "base/numbered_name.hpp"
 #include "base/text.hpp"
 #include "export/output_folder.hpp"
-#include "export/writer_state.hpp"
 
 namespace lingbot_map {
 namespace {

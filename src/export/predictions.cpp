@@ -13,6 +13,7 @@
 
 #include "base/message.hpp"
 #include "base/npy.hpp"
+#include "base/numbered_name.hpp"
 #include "base/zip.hpp"
 #include "export/output_folder.hpp"
 #include "geometry/camera.hpp"

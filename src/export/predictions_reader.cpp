@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/message.hpp"
+#include "base/numbered_name.hpp"
 #include "base/text.hpp"
 #include "export/array_archive.hpp"
-#include "export/writer_state.hpp"
 
 namespace lingbot_map {
 namespace {

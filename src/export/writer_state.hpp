@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "base/json_fields.hpp"
@@ -20,16 +18,10 @@ using WriterState = nlohmann::ordered_json;
 /// Error(output) as OutputFile does; Error(input) for a state that is none.
 [[nodiscard]] OutputFile open_output(const std::filesystem::path& path, const JsonFields* state);
 
-/// Removes the files `PREFIXnnnnnn EXTENSION` of a folder with numbers (six digits or more) from `first` on, and parts
-/// of such files that a killed run left. Throws Error(output) when that is not possible, or when not all of the files
+/// Removes the files of a folder that have a numbered_name() from `first` on, and parts of such files that a killed run
+/// left. Throws Error(output) when that is not possible, or when not all of the files
 /// before `first` are there.
 void remove_numbered_files(const std::filesystem::path& folder, std::string_view prefix, std::string_view extension,
                            std::int64_t first);
-
-/// "frame_", 12, ".npz": "frame_000012.npz"
-[[nodiscard]] std::string numbered_name(std::string_view prefix, std::int64_t number, std::string_view extension);
-/// The number in such a name; nothing for any other name.
-[[nodiscard]] std::optional<std::int64_t> number_in_name(std::string_view name, std::string_view prefix,
-                                                         std::string_view extension);
 
 }  // namespace lingbot_map

@@ -8,22 +8,11 @@
 #include "geometry/vec3.hpp"
 
 namespace lingbot_map {
-namespace {
 
-struct Moments {
-  Vec3 from{};  ///< weighted means
-  Vec3 to{};
-  Mat3 covariance{};       ///< [to axis, from axis], not divided by the weight
-  double from_spread = 0;  ///< weighted sum of squares about the mean
-  double to_spread = 0;
-  std::size_t counted = 0;
-};
-
-Moments moments_of(std::span<const WeightedPair> pairs) noexcept {
-  Moments moments;
-  double weight = 0;
+PairMoments moments_of(std::span<const WeightedPair> pairs) noexcept {
+  PairMoments moments;
   for (const WeightedPair& pair : pairs) {
-    weight += pair.weight;
+    moments.weight += pair.weight;
     for (std::size_t i = 0; i < 3; ++i) {
       moments.from[i] += pair.weight * pair.from[i];
       moments.to[i] += pair.weight * pair.to[i];
@@ -31,8 +20,8 @@ Moments moments_of(std::span<const WeightedPair> pairs) noexcept {
     if (pair.weight > 0) ++moments.counted;
   }
   for (std::size_t i = 0; i < 3; ++i) {
-    moments.from[i] /= weight;
-    moments.to[i] /= weight;
+    moments.from[i] /= moments.weight;
+    moments.to[i] /= moments.weight;
   }
   for (const WeightedPair& pair : pairs) {
     const Vec3 from = minus(pair.from, moments.from);
@@ -45,17 +34,20 @@ Moments moments_of(std::span<const WeightedPair> pairs) noexcept {
   return moments;
 }
 
-}  // namespace
-
 std::optional<Sim3> fit_similarity(std::span<const WeightedPair> pairs) noexcept {
-  const Moments moments = moments_of(pairs);
-  const double spread = moments.from_spread * moments.to_spread;
-  if (moments.counted < 3 || !std::isfinite(spread) || spread <= 0) return std::nullopt;
+  return fit_similarity(moments_of(pairs), true);
+}
+
+std::optional<Sim3> fit_similarity(const PairMoments& moments, bool with_scale) noexcept {
+  const auto tells = [](double spread) { return std::isfinite(spread) && spread > 0; };
+  if (moments.counted < 3 || !tells(moments.from_spread) || !tells(moments.to_spread)) return std::nullopt;
   Sim3 fit{.rotation = nearest_rotation(svd3(moments.covariance))};
-  double aligned = 0;  // sum weight to . (rotation from)
-  for (std::size_t i = 0; i < 9; ++i) aligned += fit.rotation[i] * moments.covariance[i];
-  fit.scale = aligned / moments.from_spread;
-  if (!std::isfinite(fit.scale) || fit.scale <= 0) return std::nullopt;
+  if (with_scale) {
+    double aligned = 0;  // sum weight to . (rotation from)
+    for (std::size_t i = 0; i < 9; ++i) aligned += fit.rotation[i] * moments.covariance[i];
+    fit.scale = aligned / moments.from_spread;
+    if (!std::isfinite(fit.scale) || fit.scale <= 0) return std::nullopt;
+  }
   fit.translation = minus(moments.to, fit * moments.from);
   return fit;
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "expect_error.hpp"
 #include "temporary_folder.hpp"
 
@@ -88,6 +90,17 @@ TEST_F(KnownCamerasFile, MayBeARunsIntrinsics) {
       AllOf(HasSubstr("line 3"), HasSubstr("64 x 48"), HasSubstr("expected 640 x 480 for frame 1")));
   // A run of one frame still is for that frame alone.
   EXPECT_EQ(read("0 1 2 3 4 500 500 320 240 640 480\n").frames(), 1);
+}
+
+TEST_F(KnownCamerasFile, HasAFingerprintOfItsNumbers) {
+  const std::string one = read("500 500 320 240\n").fingerprint();
+  EXPECT_EQ(one.size(), 64U);
+  EXPECT_EQ(read("# another way\n\n500.0,5e2\t320, 240").fingerprint(), one);
+  EXPECT_EQ(KnownCameras("500,500,320,240").fingerprint(), one);
+  std::set<std::string> different = {one};
+  for (const char* other : {"500 500 320 240.5\n", "500 500 240 320\n", "500 500 320 240\n500 500 320 240\n",
+                            "0 1 2 3 4 500 500 320 240 640 480\n", "0 1 2 3 4 500 500 320 240 640 481\n"})
+    EXPECT_TRUE(different.insert(read(other).fingerprint()).second) << other;
 }
 
 TEST_F(KnownCamerasFile, IsRefusedWhereItIsWrong) {

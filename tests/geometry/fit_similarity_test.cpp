@@ -68,6 +68,29 @@ TEST(FitSimilarity, WithoutWeightDoesNotCount) {
   expect_near(fit_similarity(pairs).value(), truth, 1e-9);
 }
 
+TEST(FitSimilarity, WithoutScaleIsAMotion) {
+  Sim3 truth = similarity(5);
+  const PairMoments scaled = moments_of(pairs_of(truth, 20, 5));
+  const Sim3 motion = fit_similarity(scaled, false).value();
+  EXPECT_EQ(motion.scale, 1);
+  truth.scale = 1;
+  EXPECT_EQ(fit_similarity(scaled, true)->rotation, motion.rotation);
+  expect_near(fit_similarity(moments_of(pairs_of(truth, 20, 5)), false).value(), truth, 1e-9);
+}
+
+TEST(FitSimilarity, LengthsMayBeVerySmallOrLarge) {
+  for (const double length : {1e-120, 1e120}) {
+    Sim3 truth = similarity(6);
+    std::vector<WeightedPair> pairs = pairs_of(truth, 20, 6);
+    for (WeightedPair& pair : pairs)
+      for (std::size_t i = 0; i < 3; ++i) pair.from[i] *= length, pair.to[i] *= length;
+    for (double& x : truth.translation) x *= length;
+    const Sim3 found = fit_similarity(pairs).value();
+    EXPECT_NEAR(found.scale, truth.scale, 1e-9 * truth.scale);
+    for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(found.rotation[i], truth.rotation[i], 1e-9);
+  }
+}
+
 /// No small change of the answer makes the weighted sum of squares smaller.
 TEST(FitSimilarity, IsTheLeastOfSquares) {
   std::mt19937 random(7);

@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <opencv2/videoio.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command.hpp"
@@ -81,6 +83,61 @@ TEST_F(PreprocessCommand, ABadFrameIsAnErrorThatNamesIt) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "out/000000.png"));
 }
 
+TEST_F(PreprocessCommand, TakesSomeOfTheFrames) {
+  for (int i = 20; i < 25; ++i) write_content(folder_ / ("in/" + std::to_string(i) + ".png"), good_);
+  const auto frames = [&](const std::vector<std::string>& more) {
+    std::filesystem::remove_all(folder_ / "out");
+    std::vector<std::string> words = {"--image_folder", path("in"), "--image_size", "56", "--output", path("out")};
+    words.insert(words.end(), more.begin(), more.end());
+    preprocess(words);
+    return std::distance(std::filesystem::directory_iterator(folder_ / "out"), {}) / 2;
+  };
+  EXPECT_EQ(frames({}), 7);
+  EXPECT_EQ(frames({"--first_k", "5"}), 5);
+  EXPECT_EQ(frames({"--stride", "3"}), 3);
+  EXPECT_EQ(frames({"--first_k", "5", "--stride", "3"}), 2);
+}
+
+TEST_F(PreprocessCommand, SidesAreMultiplesOfThePatch) {
+  const auto size = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"--image_folder", path("in"), "--image_size", "48", "--output", path("out")};
+    words.insert(words.end(), more.begin(), more.end());
+    preprocess(words);
+    const Image image = decode_image(folder_ / "out/000000.png");
+    return std::pair(image.width, image.height);
+  };
+  EXPECT_EQ(size({"--patch_size", "8"}), std::pair(48, 24));
+  EXPECT_EQ(size({"--patch_size", "16"}), std::pair(48, 32));
+}
+
+TEST_F(PreprocessCommand, TurnsPicturesBeforeAnythingElse) {
+  preprocess({"--image_folder", path("in"), "--image_size", "28", "--rotate_clockwise_90", "--output", path("out"),
+              "--preprocess_mode", "crop"});
+  const Image turned = decode_image(folder_ / "out/000000.png");
+  const Image stored = test::noise_image(56, 28);
+  ASSERT_EQ(turned.width, 28);
+  ASSERT_EQ(turned.height, 28) << "the middle of 56 rows";
+  for (int row = 0; row < 28; ++row)
+    for (int column = 0; column < 28; ++column)
+      EXPECT_EQ(turned.pixels[static_cast<std::size_t>(3 * (row * 28 + column))],
+                stored.pixels[static_cast<std::size_t>(3 * ((27 - column) * 56 + row + 14))]);
+}
+
+TEST_F(PreprocessCommand, AVideoIsSampledInTime) {
+  {
+    cv::VideoWriter writer(path("v.avi"), cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 30, {64, 32});
+    ASSERT_TRUE(writer.isOpened());
+    for (int i = 0; i < 30; ++i) writer.write(cv::Mat(32, 64, CV_8UC3, cv::Scalar::all(2 * i)));
+  }
+  for (const auto& [fps, last] : {std::pair{"5", "000004.png"}, std::pair{"15", "000014.png"}}) {
+    std::filesystem::remove_all(folder_ / "out");
+    preprocess({"--video_path", path("v.avi"), "--fps", fps, "--image_size", "56", "--output", path("out")});
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / last)) << fps;
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "out"), {}),
+              std::string(fps) == "5" ? 10 : 30);
+  }
+}
+
 TEST_F(PreprocessCommand, OutputThatCannotBeWritten) {
   const std::vector<std::string> input = {"--image_folder", path("in"), "--image_size", "56", "--output"};
   auto run_into = [&](const std::string& output) {
@@ -117,6 +174,14 @@ TEST_F(PreprocessCommand, WrongUsage) {
         preprocess({"--image_folder", path("in"), "--image_size", "100", "--output", path("out")});
       },
       HasSubstr("multiple of the patch size"));
+  for (const auto& [flag, value] : {std::pair{"--fps", "0"}, std::pair{"--first_k", "0"}, std::pair{"--stride", "-1"},
+                                    std::pair{"--patch_size", "0"}})
+    test::expect_error(
+        ErrorCode::usage,
+        [&] {
+          preprocess({"--image_folder", path("in"), "--output", path("out"), flag, value});
+        },
+        HasSubstr(std::string(flag).substr(2)));
   EXPECT_THROW(preprocess({"--image_folder", path("in"), "--preprocess_mode", "squash", "--output", path("out")}),
                CLI::ValidationError);
   EXPECT_THROW(preprocess({"--image_folder", path("in")}), CLI::RequiredError);

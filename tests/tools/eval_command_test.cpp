@@ -39,14 +39,14 @@ class EvalCommand : public testing::Test {
     return nlohmann::json::parse(outcome.out);
   }
 
-  /// A float32 depth map of 6 x 4 pixels, rising from `first` on.
-  static std::string depth(float first) {
+  /// A float32 depth map of 6 x 4 pixels, rising by 1 from `first` on, all times `factor`.
+  static std::string depth(float first, float factor = 1) {
     std::string file("\x93NUMPY\x01\x00\x3a\x00", 10);
     std::string dictionary = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 6)}";
     dictionary.resize(57, ' ');
     file += dictionary + '\n';
     for (int i = 0; i < 24; ++i) {
-      const float value = first + static_cast<float>(i);
+      const float value = factor * (first + static_cast<float>(i));
       file.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
     return file;
@@ -96,6 +96,8 @@ TEST_F(EvalCommand, ReadsKittiAndTakesEveryAlignment) {
     EXPECT_GT(rmse, last) << align;
     last = rmse;
   }
+  const nlohmann::json as_they_are = json_of(eval("kitti", {"--json", "-", "--align", "none"}));
+  EXPECT_EQ(as_they_are.at("/trajectory/truth_from_estimate/scale"_json_pointer), 1);
 }
 
 TEST_F(EvalCommand, FindsTrajectoriesAndDepthInFolders) {
@@ -116,6 +118,34 @@ TEST_F(EvalCommand, ComparesDepthAlone) {
   const Outcome outcome = run_program({"eval", "--depth_estimate", path("a"), "--depth_truth", path("b")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(StartsWith("depth"), HasSubstr("AbsRel"), HasSubstr("24 in 1 frames")));
+}
+
+TEST_F(EvalCommand, DepthIsScaledAndCutAsAskedFor) {
+  for (const int frame : {0, 1}) {  // true depth is the estimated one times 2, and times 4
+    write("a/" + std::to_string(frame) + ".npy", depth(4));
+    write("b/" + std::to_string(frame) + ".npy", depth(4, frame == 0 ? 2.F : 4.F));
+  }
+  const auto judged = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"eval", "--depth_estimate", path("a"), "--depth_truth", path("b"), "--json", "-"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json_of(run_program(words))["depth"];
+  };
+  EXPECT_NEAR(judged({"--depth_scale", "frame"})["abs_rel"], 0, 1e-6);
+  EXPECT_NEAR(judged({"--depth_scale", "sequence"})["abs_rel"], (0.5 + 0.25) / 2, 1e-6) << "all times 3";
+  EXPECT_NEAR(judged({"--depth_scale", "none"})["abs_rel"], (0.5 + 0.75) / 2, 1e-6);
+  EXPECT_EQ(judged({})["pixels"], 48);
+  EXPECT_EQ(judged({"--max_depth", "16"})["pixels"], 5 + 1) << "4 to 8 times 2, and 4 times 4";
+}
+
+TEST_F(EvalCommand, PosesFurtherApartInTimeAreNoPair) {
+  EXPECT_EQ(json_of(eval("tum", {"--json", "-", "--max_time_difference", "1"}))["trajectory"]["poses"].size(), 43);
+  expect_refusal(eval("tum", {"--max_time_difference", "0"}), 1, HasSubstr("pose"));
+}
+
+TEST_F(EvalCommand, AFormatThatIsNamedIsExpected) {
+  EXPECT_EQ(eval("kitti", {"--format", "kitti"}).exit_code, 0);
+  EXPECT_EQ(eval("tum", {"--format", "tum"}).exit_code, 0);
+  expect_refusal(eval("kitti", {"--format", "tum"}), 1, HasSubstr("kitti_"));
 }
 
 TEST_F(EvalCommand, DepthThatDoesNotFitCostsTheTrajectoryNothingUnlessAskedFor) {
@@ -162,6 +192,7 @@ TEST_F(EvalCommand, RefusesFlagsThatMakeNoSense) {
   refused({"--delta", "many"}, "--delta");
   refused({"--depth_scale", "linear"}, "--depth_scale");
   refused({"--max_depth", "0"}, "--max_depth: found 0");
+  refused({"--depth_estimate_factor", "0"}, "--depth_estimate_factor: found 0");
   refused({"--depth_truth_factor", "-5"}, "--depth_truth_factor: found -5");
   refused({"--depth_truth", "somewhere"}, "--depth_truth: found it without --depth_estimate");
   expect_refusal(run_program({"eval"}), 2, HasSubstr("found nothing to judge"));

@@ -120,6 +120,43 @@ TEST_F(ExportCommand, AlignsAsARunDoes) {
   EXPECT_THAT(content_of(path("live/trajectory.txt")), HasSubstr("--align_to"));
 }
 
+TEST_F(ExportCommand, PosesOfATrajectoryMayBeOffInTimeByAsMuchAsSaid) {
+  make_frames(6);
+  run("plain", {"--save_predictions"});
+  const std::string late = moved_trajectory(0.02);
+  expect_refusal(run_program(export_words("again", {"--quiet", "--align_to", late})), 1, HasSubstr("within 0.01 s"));
+  const Outcome outcome =
+      run_program(export_words("again", {"--align_to", late, "--max_time_difference", "0.03", "--quiet"}));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.out + outcome.err, "");
+  EXPECT_EQ(table_of(path("again/trajectory.txt")).size(), 6U);
+}
+
+TEST_F(ExportCommand, FramesWithoutTimesHaveThoseOfARate) {
+  make_frames(3);
+  run("plain", {"--save_predictions"});
+  fs::remove(path("plain/predictions/frames.jsonl"));
+  for (const auto& [fps, last] : {std::pair{"10", 0.2}, std::pair{"4", 0.5}}) {
+    ASSERT_EQ(run_program(export_words("again", {"--fps", fps})).exit_code, 0);
+    EXPECT_DOUBLE_EQ(table_of(path("again/trajectory.txt"))[2][0], last);
+  }
+}
+
+TEST_F(ExportCommand, PointsAreThoseAskedFor) {
+  make_frames(3);
+  run("plain", {"--save_predictions"});
+  const auto count = [&](const std::vector<std::string>& more) {
+    const Outcome outcome = run_program(export_words(
+        "again", std::vector<std::string>{"--conf_threshold", "-1", "--downsample_factor", "1"} + kCamera + more));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return test::read_ply(path("again/points.ply")).vertices.size();
+  };
+  EXPECT_EQ(count({}), 3U * 84 * 56);
+  EXPECT_NEAR(static_cast<double>(count({"--downsample_factor", "10"})), 3 * 84 * 56 / 10.0, 3);
+  EXPECT_LE(count({"--voxel_size", "1e6"}), 8U);
+  EXPECT_EQ(count({"--conf_threshold", "1e9"}), 0U);
+}
+
 TEST_F(ExportCommand, AnAlignmentThatDoesNotFitLeavesTheResults) {
   make_frames(6);
   run("plain", {"--save_predictions"});

@@ -59,6 +59,14 @@ TEST_F(ModelCommands, InfoTellsWhatAFileHolds) {
   }
 }
 
+TEST_F(ModelCommands, InfoHoldsAFileAgainstAConfiguration) {
+  EXPECT_THAT(run_program({"info", kGolden, "--config", "tiny"}).out, HasSubstr("This file can be run."));
+  const Outcome official = run_program({"info", kGolden, "--config", "official"});
+  expect_ok(official);
+  EXPECT_THAT(official.out, AllOf(HasSubstr("missing tensors"), HasSubstr("This file cannot be run as it is.")));
+  expect_failure(run_program({"info", kGolden, "--config", "none.json"}), 1, HasSubstr("none.json"));
+}
+
 TEST_F(ModelCommands, SynthAndConvertAgreeWithTheGoldenArchive) {
   expect_ok(run_program({"synth", "--config", "tiny", "--seed", "1", "--output", path("f.safetensors")}));
   expect_ok(run_program({"convert", path("f.safetensors"), "--output", path("a.safetensors"), "--dtype", "bf16"}));

@@ -79,6 +79,16 @@ TEST_F(PictureCommand, TurnsAndChoosesSides) {
   EXPECT_EQ(cv::imread(path("a.png")).at<cv::Vec3b>(0, 0), cv::Vec3b(0, 0, 0));
 }
 
+TEST_F(PictureCommand, EveryAngleAndSizeChangesWhatIsSeen) {
+  ASSERT_EQ(picture({path("run"), "--size", "160x100"}).exit_code, 0);
+  const std::string usual = content_of(folder_ / "a.png");
+  for (const auto& [flag, value] : {std::pair{"--azimuth", "60"}, std::pair{"--elevation", "70"},
+                                    std::pair{"--fov", "80"}, std::pair{"--point_size", "5"}}) {
+    ASSERT_EQ(picture({path("run"), "--size", "160x100", flag, value}).exit_code, 0) << flag;
+    EXPECT_NE(content_of(folder_ / "a.png"), usual) << flag;
+  }
+}
+
 TEST_F(PictureCommand, TakesFilesAlone) {
   EXPECT_THAT(picture({"--points", path("run/points.ply")}).out, HasSubstr("3,600 points and 0 cameras"));
   EXPECT_THAT(picture({"--trajectory", path("run/trajectory.txt")}).out, HasSubstr("0 points and 3 cameras"));
@@ -95,6 +105,8 @@ TEST_F(PictureCommand, RefusesWhatItCannotDraw) {
       {{path("run"), "--size", "wide"}, 2, "--size: found \"wide\""},
       {{path("run"), "--point_size", "-1"}, 2, "point size -1"},
       {{path("run"), "--elevation", "100"}, 2, "elevation 100"},
+      {{path("run"), "--azimuth", "nan"}, 2, "azimuth nan"},
+      {{path("run"), "--fov", "180"}, 2, "field of view"},
       {{path("run"), "--background", "red"}, 2, "--background: found \"red\""},
   };
   for (const auto& [words, code, text] : cases) {

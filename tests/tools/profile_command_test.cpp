@@ -42,6 +42,12 @@ TEST_F(ProfileCommand, MeasuresWhatThePublicProfilerDoes) {
   }
 }
 
+TEST_F(ProfileCommand, RunsWithAsManyThreadsAsAskedFor) {
+  const Outcome outcome = profile({"--num_frames", "9", "--threads", "2"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(profile({"--num_frames", "9", "--threads", "-1"}).err, HasSubstr("--threads: found -1"));
+}
+
 TEST_F(ProfileCommand, SaysWhatChangesNothing) {
   const Outcome outcome = profile({"--num_frames", "9", "--compile", "--fa3", "--img_size", "518"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -56,6 +62,9 @@ TEST_F(ProfileCommand, RefusesWhatMakesNoSense) {
       {{"--dtype", "fp8"}, 2, "--dtype: found \"fp8\""},
       {{"--backend", "magic"}, 2, "--backend: found"},
       {{"--sliding_window", "0"}, 2, "found 0"},
+      {{"--camera_num_iterations", "0"}, 2, "found 0"},
+      {{"--device", "gpu"}, 2, "--device: found \"gpu\""},
+      {{"--config", "none.json"}, 1, "none.json"},
       {{"--keyframe_interval", "0"}, 2, "--keyframe_interval"},
       {{"--backend", "both"}, 1, "flashinfer"},
       {{"--output", "/none/x.json"}, 1, "/none/x.json"},

@@ -94,6 +94,13 @@ class RunResumeTest : public RunTest {
     expect_same_files(contents_of(folder_ / "out"), expected);
     fs::remove_all(folder_ / "out");
   }
+  /// truth.txt: a path that is not on one line, at the frames' times and so much later.
+  void write_truth(double later) const {
+    std::string text;
+    for (int i = 0; i < 20; ++i)
+      text += std::to_string(0.1 * i + later) + ' ' + std::to_string(i) + ' ' + std::to_string(i * i) + " 0 0 0 0 1\n";
+    write_content(folder_ / "truth.txt", text);
+  }
   std::string saved() const {
     const fs::path file = folder_ / "out/checkpoint/run.json";
     return fs::exists(file) ? content_of(file) : "";
@@ -145,15 +152,81 @@ TEST_F(RunResumeTest, UnitsAndKnownCamerasStayTheSame) {
                           3);
 }
 
-TEST_F(RunResumeTest, WhatIsCompletedAtTheEndIsRefused) {
-  make_frames(3);
-  const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{"--export", "ply,glb"}, "--checkpoint_every: a run with the format glb cannot be saved"},
-      {{"--export", "colmap"}, "--checkpoint_every: a run with the format colmap"},
-      {{"--voxel_size", "0.1"}, "--checkpoint_every: a run with a voxel size"},
-      {{"--align_to", path("truth.txt")}, "--checkpoint_every: a run with --align_to"}};
-  for (const auto& [words, line] : cases)
-    expect_refusal(run_program(run_words(with({"--checkpoint_every", "1"}, words))), 2, HasSubstr(line));
+TEST_F(RunResumeTest, KnownCamerasAreTheSameByTheirNumbersWhereverTheyLie) {
+  make_frames(12);
+  write_content(folder_ / "frames/img_10.ppm", "");
+  const std::vector<std::string> all = run_words({"--save_predictions", "--intrinsics"});
+  write_content(folder_ / "cameras.txt", "80 81 42 28\n");
+  expect_refusal(run_program(with(all, {path("cameras.txt"), "--checkpoint_every", "4"})), 1, HasSubstr("img_10.ppm"));
+  const std::vector<std::string> rest = {"--resume", "--skip_bad_frames"};
+  write_content(folder_ / "cameras.txt", "80 81 42 28.5\n");
+  expect_refusal(run_program(with(with(all, {path("cameras.txt")}), rest)), 1,
+                 AllOf(HasSubstr("the fingerprint of the cameras of --intrinsics: found "),
+                       HasSubstr("but the run in " + path("out/checkpoint/run.json") + " has ")));
+  expect_refusal(run_program(resume_words()), 2, HasSubstr("--intrinsics: found none, but the run in"));
+  write_content(folder_ / "moved.txt", "# as calibrated\n80.0, 81, 42, 28\n");
+  const Outcome outcome = run_program(with(with(all, {path("moved.txt")}), rest));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(run_program(with(with(all, {"80,81,42,28"}), rest)).exit_code, 0) << "nothing to go on with";
+}
+
+TEST_F(RunResumeTest, WhatIsCompletedAtTheEndStaysTheSame) {
+  make_frames(12);
+  std::string cameras;
+  for (int i = 0; i < 12; ++i) cameras += std::to_string(80 + i) + " 80 42 28\n";
+  write_content(folder_ / "cameras.txt", cameras);
+  expect_same_when_killed(run_words({"--export", "ply,glb,colmap,nerfstudio,tum,kitti,npz", "--voxel_size", "0.01",
+                                     "--conf_threshold", "0", "--scale", "2", "--intrinsics", path("cameras.txt"),
+                                     "--save_depth", "--export_preprocessed", path("out/pre")}),
+                          4);
+}
+
+TEST_F(RunResumeTest, AnAlignmentStaysTheSame) {
+  make_frames(14);
+  write_truth(0);
+  expect_same_when_killed(run_words({"--align_to", path("truth.txt"), "--save_predictions", "--save_depth", "--mode",
+                                     "windowed", "--window_size", "5", "--overlap_size", "2"}),
+                          3);
+}
+
+TEST_F(RunResumeTest, ATrajectoryThatDidNotFitCanBeCorrected) {
+  make_frames(10);
+  write_truth(0);
+  const std::vector<std::string> all = run_words({"--align_to", path("truth.txt"), "--export", "tum,glb"});
+  const auto expected = undisturbed(all);
+  write_truth(1000);
+  expect_refusal(run_program(with(all, {"--checkpoint_every", "4"})), 1, HasSubstr("truth.txt"));
+  EXPECT_EQ(table_of(folder_ / "out/trajectory.txt").size(), 10U) << "in the network's own units";
+  write_truth(0);
+  const fs::path kept = folder_ / "out/network_units/frame_000003.npz";
+  fs::rename(kept, folder_ / "kept.npz");
+  expect_refusal(run_program(with(all, {"--resume"})), 1, HasSubstr("network_units: has 7 of the 8 frames"));
+  fs::rename(folder_ / "kept.npz", kept);
+  // As if a kill had come while the files took their places.
+  write_content(folder_ / "out/trajectory.txt", "");
+  fs::create_directory(folder_ / "out/aligned.part");
+  write_content(folder_ / "out/aligned.part/scene.glb", "");
+  const Outcome outcome = run_program(with(all, {"--resume"}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_same_files(contents_of(folder_ / "out"), expected);
+}
+
+TEST_F(RunResumeTest, AnInterruptedRunHasItsFilesAndGoesOn) {
+  make_frames(60);
+  const std::vector<std::string> all = run_words({"--export", "tum,glb", "--voxel_size", "0.1"});
+  const auto expected = undisturbed(all);
+  Program program(with(all, {"--checkpoint_every", "5"}));
+  while (saved().empty() && !program.ended()) std::this_thread::sleep_for(1ms);
+  program.send(SIGINT);
+  const Outcome outcome = program.wait();
+  if (outcome.exit_code != 0) {  // on a loaded machine the signal may come too late
+    ASSERT_EQ(outcome.exit_code, 130) << outcome.err;
+    EXPECT_TRUE(fs::exists(folder_ / "out/scene.glb"));
+    EXPECT_TRUE(fs::exists(folder_ / "out/network_units")) << "to go on with";
+    const Outcome rest = run_program(with(all, {"--resume"}));
+    ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  }
+  expect_same_files(contents_of(folder_ / "out"), expected);
 }
 
 TEST_F(RunResumeTest, SkyIsFoundOnceAndStaysTheSame) {

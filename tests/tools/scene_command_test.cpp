@@ -144,10 +144,21 @@ TEST_F(SceneCommand, OthersPicturesAreLeftAlone) {
 }
 
 TEST_F(SceneCommand, AFieldOfViewCanBeAskedFor) {
-  const Outcome outcome = run_program({"scene", "--kind", "corridor", "--frames", "1", "--size", "40x30", "--fov", "90",
+  const Outcome outcome = run_program({"scene", "--kind", "corridor", "--frames", "2", "--size", "40x30", "--fov", "90",
                                        "--fps", "30", "--output", path("out")});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NEAR(rows_of(path("out/intrinsics.txt"))[0][1], 20, 1e-6);
+  EXPECT_NEAR(rows_of(path("out/groundtruth.txt"))[1][0], 1 / 30.0, 1e-6);
+}
+
+TEST_F(SceneCommand, AnotherSeedIsAnotherWorld) {
+  for (const char* seed : {"0", "1"})
+    ASSERT_EQ(run_program({"scene", "--kind", "orbit", "--seed", seed, "--frames", "1", "--size", "24x16", "--quiet",
+                           "--output", path(seed)})
+                  .exit_code,
+              0);
+  EXPECT_NE(content_of(path("0/images/000000.png")), content_of(path("1/images/000000.png")));
+  EXPECT_FALSE(std::filesystem::exists(path("0/sky"))) << "only with --sky_masks";
 }
 
 TEST_F(SceneCommand, BadInputIsOneLine) {

@@ -8,9 +8,9 @@
 
 #include "base/file.hpp"
 #include "base/message.hpp"
+#include "base/numbered_name.hpp"
 #include "base/sha256.hpp"
 #include "export/output_folder.hpp"
-#include "export/writer_state.hpp"
 
 namespace lingbot_map::tool {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "lingbot_map/session.hpp"
 #include "lingbot_map/windowed_session.hpp"
-#include "run_options.hpp"
 
 namespace lingbot_map::tool {
 

@@ -1,5 +1,6 @@
 #include "numbered_pictures.hpp"
 
+#include "base/numbered_name.hpp"
 #include "export/output_folder.hpp"
 #include "export/writer_state.hpp"
 

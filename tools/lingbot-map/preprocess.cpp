@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "base/message.hpp"
 #include "base/npy.hpp"
+#include "base/numbered_name.hpp"
 #include "command.hpp"
 #include "media/frame_source.hpp"
 #include "media/write_png.hpp"
@@ -70,10 +71,9 @@ void preprocess(const PreprocessFlags& flags) {
       warn(frame->error + "; skipped");
       continue;
     }
-    std::string number = std::to_string(written++);
-    number.insert(0, number.size() < 6 ? 6 - number.size() : 0, '0');
-    write_npy(flags.output / (number + ".npy"), frame->image);
-    write_png(flags.output / (number + ".png"), frame->image);
+    write_npy(flags.output / numbered_name("", written, ".npy"), frame->image);
+    write_png(flags.output / numbered_name("", written, ".png"), frame->image);
+    ++written;
   }
   tell_warnings();
   if (written == 0) fail(ErrorCode::input, "preprocess: no frame could be read");
@@ -96,9 +96,11 @@ void add_preprocess(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--patch_size,--patch-size", source.patch_size, "Both sides become multiples of it")
       ->capture_default_str();
-  command->add_option("--preprocess_mode,--preprocess-mode", source.mode, "crop: cut tall frames; pad: white borders")
+  command
+      ->add_option("--preprocess_mode,--preprocess-mode", source.mode,
+                   "crop: cut tall frames (the default); pad: white borders")
       ->transform(CLI::CheckedTransformer(modes))
-      ->default_str("crop");
+      ->option_text("crop|pad");
   command->add_option("--fps", source.fps, "Frames a second taken from a video")->capture_default_str();
   command->add_option("--first_k,--first-k", source.first_k, "Only the first k frames");
   command->add_option("--stride", source.stride, "Every n-th frame")->capture_default_str();

@@ -146,6 +146,7 @@ void Run::open_input() {
   report_.width = input_->width();
   report_.height = input_->height();
   check_export_files(options_, report_.expected_frames);
+  if (const auto cameras = options_.known_cameras()) report_.cameras_fingerprint = cameras->fingerprint();
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
 }
@@ -354,6 +355,7 @@ void Run::stream() {
   end(status, failure);
   if (saver.saved_frames() > 0) output.sync();
   checkpoints_.clear();
+  output.forget();
 }
 
 void Run::hash_checkpoint() {

@@ -52,16 +52,6 @@ void add_model_flags(Flags& flags, RunOptions& options) {
   flags.flag("--no_graphs", options.no_graphs, "Do not record a frame's operations on a GPU to replay them: same bits");
 }
 
-void add_window_flags(Flags& flags, RunOptions& options) {
-  flags.group("Windows (--mode windowed)");
-  flags.value("--window_size", options.window_size, "Frames that a window keeps: scale frames and keyframes (64)", "N");
-  flags.value("--overlap_size", options.overlap_size, "Frames in common with the window before (16)", "N");
-  flags.value("--overlap_keyframes", options.overlap_keyframes, "The same in keyframes; wins", "N");
-  flags.value("--window_alignment", options.window_alignment,
-              "How windows are placed: by one camera and the median of depths (exact, the default) or by all points",
-              "exact|robust");
-}
-
 void add_output_flags(Flags& flags, RunOptions& options) {
   flags.group("Output");
   flags.value("--output", options.output, "Folder for the results; made if it is not there", "DIR");

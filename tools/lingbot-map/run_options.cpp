@@ -49,18 +49,6 @@ void check_input(RunOptions& options) {
   }
 }
 
-/// A run can be saved if each of its files can be cut back to where it was, and nothing else must be remembered.
-void check_saving(const RunOptions& options) {
-  if (options.checkpoint_every < 0)
-    fail(ErrorCode::usage, "--checkpoint_every: found ", options.checkpoint_every, ", expected a number of frames");
-  if (options.checkpoint_every == 0 && !options.resume) return;
-  const std::string_view flag = options.resume ? "--resume" : "--checkpoint_every";
-  const std::string without = options.align_to.empty() ? without_state(options.results()) : "--align_to";
-  if (!without.empty())
-    fail(ErrorCode::usage, flag, ": a run with ", without,
-         " cannot be saved; leave one out, and make it of --save_predictions by lingbot-map export");
-}
-
 void check_output(const RunOptions& options) {
   if (options.output.empty() && !options.plan)
     fail(ErrorCode::usage, "no output: give --output DIR, the folder for the results");
@@ -71,7 +59,8 @@ void check_output(const RunOptions& options) {
   if (choice("--timestamps", options.timestamps, {"index", "name"}) == 1 && !options.video_path.empty())
     fail(ErrorCode::usage, "--timestamps: found \"name\", but the frames of a video have none; leave the flag out");
   check_export_options(options);
-  check_saving(options);
+  if (options.checkpoint_every < 0)
+    fail(ErrorCode::usage, "--checkpoint_every: found ", options.checkpoint_every, ", expected a number of frames");
   if (options.quiet && options.verbose)
     fail(ErrorCode::usage, "--quiet and --verbose contradict each other; give one of them");
 }
@@ -163,27 +152,6 @@ void note_without_effect(RunOptions& options, bool windowed) {
     note(options.max_non_keyframe_gap, "--max_non_keyframe_gap", "changes nothing without --flow_threshold");
 }
 
-WindowedOptions windowed_options(const RunOptions& options, const RunSettings& settings) {
-  WindowedOptions windowed{.session = settings.session};
-  windowed.session.keyframe_interval = settings.keyframe_interval.value_or(1);
-  windowed.window_size = options.window_size.value_or(windowed.window_size);
-  windowed.overlap_size = options.overlap_size.value_or(windowed.overlap_size);
-  windowed.overlap_keyframes = options.overlap_keyframes;
-  require_at_least_one("--window_size", windowed.window_size);
-  if (windowed.overlap_size < 0)
-    fail(ErrorCode::usage, "--overlap_size: found ", windowed.overlap_size, ", expected 0 or more");
-  if (windowed.overlap_keyframes) require_at_least_one("--overlap_keyframes", *windowed.overlap_keyframes);
-  const std::size_t alignment =
-      choice("--window_alignment", options.window_alignment.value_or("exact"), {"exact", "robust"});
-  windowed.alignment = alignment == 0 ? WindowAlignment::exact : WindowAlignment::robust;
-  try {
-    static_cast<void>(WindowedSession::extent(windowed));
-  } catch (const Error& error) {
-    fail(error.code(), "--mode windowed: ", error.what());
-  }
-  return windowed;
-}
-
 }  // namespace
 
 std::string demo_output(const RunOptions& options) {
@@ -208,7 +176,11 @@ RunSettings settle(RunOptions& options) {
   if (options.flow_threshold > 0 && settings.keyframe_interval)
     fail(ErrorCode::usage, "--flow_threshold and --keyframe_interval contradict each other; give one of them");
   const bool windowed = choice("--mode", options.mode, {"streaming", "windowed"}) == 1;
-  if (windowed) settings.windowed = windowed_options(options, settings);
+  if (windowed) {
+    SessionOptions of_windows = settings.session;
+    of_windows.keyframe_interval = settings.keyframe_interval.value_or(1);
+    settings.windowed = windowed_options(options, of_windows);
+  }
   note_without_effect(options, windowed);
   return settings;
 }

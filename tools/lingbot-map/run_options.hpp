@@ -11,6 +11,7 @@
 #include "lingbot_map/model.hpp"
 #include "lingbot_map/session.hpp"
 #include "lingbot_map/windowed_session.hpp"
+#include "window_flags.hpp"
 
 namespace lingbot_map::tool {
 
@@ -22,8 +23,9 @@ inline constexpr std::string_view kSkyModelHint =
     "--sky_model builtin, an estimate that needs no file";
 
 /// What `lingbot-map run` was asked for, as the command line has it. Names, meanings and defaults are the public demo's
-/// where it has the flag. The points and files that results become are ExportOptions'.
-struct RunOptions : ExportOptions {
+/// where it has the flag. The points and files that results become are ExportOptions',
+/// windows WindowFlags'.
+struct RunOptions : ExportOptions, WindowFlags {
   // Input.
   std::string image_folder;  ///< this or video_path
   std::string video_path;    ///< a file, a camera number or a URL; wins over image_folder
@@ -60,12 +62,6 @@ struct RunOptions : ExportOptions {
   std::string sky_model;     ///< an ONNX file, or kBuiltinSky
   std::string sky_mask_dir;  ///< empty: `sky_masks` in `output`
   std::string sky_mask_visualization_dir;
-
-  // Windows; unset: not given.
-  std::optional<int> window_size;
-  std::optional<int> overlap_size;
-  std::optional<int> overlap_keyframes;
-  std::optional<std::string> window_alignment;
 
   // Output.
   std::string output;

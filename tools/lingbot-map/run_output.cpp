@@ -1,5 +1,6 @@
 #include "run_output.hpp"
 
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -23,13 +24,14 @@ ResultOptions result_options(const RunOptions& options) {
   return results;
 }
 
-/// What is written before the alignment is known: what people look at while the run goes on, or after it was killed.
-ResultOptions options_until_aligned(const RunOptions& options) {
+/// What is written before the end: what people look at while the run goes on, or after it was killed.
+ResultOptions options_until_the_end(const RunOptions& options) {
   ResultOptions results = result_options(options);
   ExportFormats formats;
   for (const ExportFormat format : {ExportFormat::ply, ExportFormat::tum, ExportFormat::kitti})
     if (results.formats.has(format)) formats.add(format);
   results.formats = formats;
+  results.voxel_size = 0;
   results.save_predictions = false;
   return results;
 }
@@ -66,20 +68,45 @@ std::vector<fs::path> folders_of(const RunOptions& options) {
 RunOutput::RunOutput(const RunOptions& options, Console& console, const JsonFields* state)
     : options_(options),
       console_(console),
+      saved_(options.checkpoint_every > 0 || options.resume),
+      rewritten_(!options.align_to.empty() || (saved_ && !without_state(result_options(options)).empty())),
       folder_(options.output),
       preprocessed_(options.export_preprocessed),
       written_to_(folders_of(options)),
       cameras_(options.known_cameras()),
       units_(options.units()) {
-  if (!options.align_to.empty()) {
-    target_.emplace(options.align_to, options.max_time_difference);
-    files_.emplace(folder_, options_until_aligned(options), false);
-    network_units_.emplace(folder_ / kNetworkUnits, Units{}, PredictionsWriter::Images::bytes);
+  if (rewritten_) {
+    keep_until_the_end(state);
   } else {
     files_.emplace(folder_, result_options(options), options.save_depth, state);
+    if (cameras_) cameras_->skip(results().frames());
   }
-  if (cameras_) cameras_->skip(results().frames());
   if (!preprocessed_.empty()) prepare_pictures(preprocessed_, "", results().frames());
+}
+
+void RunOutput::keep_until_the_end(const JsonFields* state) {
+  if (!options_.align_to.empty()) target_.emplace(options_.align_to, options_.max_time_difference);
+  files_.emplace(folder_, options_until_the_end(options_), false);
+  std::optional<JsonFields> kept;
+  if (state != nullptr) kept = state->object(kNetworkUnits);
+  network_units_.emplace(folder_ / kNetworkUnits, Units{}, PredictionsWriter::Images::bytes, kept ? &*kept : nullptr);
+  if (state != nullptr) write_again(*state);
+}
+
+/// The frames before the place where a run was saved.
+void RunOutput::write_again(const JsonFields& state) {
+  const std::int64_t saved = state.integer("frames", 1, std::numeric_limits<std::int64_t>::max());
+  PredictionsReader frames(folder_ / kNetworkUnits, options_.fps);
+  if (frames.frames() != saved)
+    fail(ErrorCode::input, (folder_ / kNetworkUnits).string(), ": found ", frames.frames(), " frames, expected the ",
+         saved, " of ", state.source(), "; begin the run anew");
+  while (auto frame = frames.next()) take(frame->result, frame->meta);
+}
+
+void RunOutput::take(const FrameResult& result, FrameMeta& meta) {
+  if (cameras_) meta.camera = cameras_->next(meta.original);
+  files_->write(result, meta);
+  if (target_) target_->add(meta.timestamp, result.pose_enc);
 }
 
 void RunOutput::write(const FrameResult& result, TimedFrame frame) {
@@ -90,11 +117,13 @@ void RunOutput::write(const FrameResult& result, TimedFrame frame) {
                  .original = frame.source.geometry.original_pixels(),
                  .file = std::move(frame.source.file),
                  .camera = std::nullopt};
-  if (cameras_) meta.camera = cameras_->next(meta.original);
-  files_->write(result, meta);
-  if (!target_) return;
-  target_->add(meta.timestamp, result.pose_enc);
-  network_units_->write(pose_frame(result, meta));
+  take(result, meta);
+  if (network_units_) network_units_->write(pose_frame(result, meta));
+}
+
+WriterState RunOutput::state() const {
+  if (!rewritten_) return files_->state();
+  return {{"frames", results().frames()}, {kNetworkUnits, network_units_->state()}};
 }
 
 void RunOutput::sync() const {
@@ -104,7 +133,15 @@ void RunOutput::sync() const {
 void RunOutput::finish(std::span<const WindowRecord> windows) {
   finishing_ = true;
   files_->finish(windows);
-  if (target_) align(windows);
+  if (!rewritten_) return;
+  network_units_->finish(windows);
+  if (target_) align();
+  write_anew(windows);
+  if (!saved_) discard(folder_ / kNetworkUnits);
+}
+
+void RunOutput::forget() noexcept {
+  if (rewritten_ && saved_) discard(folder_ / kNetworkUnits);
 }
 
 void RunOutput::close() noexcept {
@@ -116,8 +153,7 @@ void RunOutput::close() noexcept {
   }
 }
 
-void RunOutput::align(std::span<const WindowRecord> windows) {
-  network_units_->finish(windows);
+void RunOutput::align() {
   const std::string kept = (folder_ / kNetworkUnits).string();
   try {
     fit_ = target_->fit();
@@ -129,10 +165,9 @@ void RunOutput::align(std::span<const WindowRecord> windows) {
   console_.info(fit_text(*fit_, target_->name()) + "; writing all results in its units");
   if (const std::string warning = resolution_warning(*fit_, target_->name()); !warning.empty())
     console_.warning(warning);
-  write_aligned(windows);
 }
 
-void RunOutput::write_aligned(std::span<const WindowRecord> windows) {
+void RunOutput::write_anew(std::span<const WindowRecord> windows) {
   const fs::path aligned = folder_ / kAligned;
   ResultOptions results = result_options(options_);
   results.units = units_;
@@ -147,11 +182,9 @@ void RunOutput::write_aligned(std::span<const WindowRecord> windows) {
     }
     files_->finish(windows);
     move_into(aligned, folder_);
-    fs::remove_all(folder_ / kNetworkUnits);
   } catch (const fs::filesystem_error& error) {
     discard(aligned);
-    fail(ErrorCode::output, aligned.string(),
-         ": cannot take the place of the results before the alignment: ", error.what());
+    fail(ErrorCode::output, aligned.string(), ": cannot take the place of the results before it: ", error.what());
   } catch (...) {
     discard(aligned);
     throw;

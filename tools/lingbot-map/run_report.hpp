@@ -35,7 +35,8 @@ struct RunReport {
   int image_size = 0;                           ///< the effective one
   std::optional<std::int64_t> expected_frames;  ///< before the first frame was read
   std::string input_fingerprint;
-  int width = 0;  ///< pixels of the network's input
+  std::string cameras_fingerprint;  ///< of --intrinsics; empty: the network's
+  int width = 0;                    ///< pixels of the network's input
   int height = 0;
 
   std::string checkpoint_format;

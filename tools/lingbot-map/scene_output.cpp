@@ -10,10 +10,10 @@
 #include "base/file.hpp"
 #include "base/message.hpp"
 #include "base/npy.hpp"
+#include "base/numbered_name.hpp"
 #include "export/depth_picture.hpp"
 #include "export/json_file.hpp"
 #include "export/output_folder.hpp"
-#include "export/writer_state.hpp"
 #include "lingbot_map/version.hpp"
 #include "media/write_png.hpp"
 

@@ -175,6 +175,7 @@ class BenchAccuracy {
  public:
   explicit BenchAccuracy(AccuracyFlags flags)
       : flags_(std::move(flags)),
+        first_seed_(static_cast<std::uint64_t>(whole_number("--first_seed", flags_.first_seed, 0))),
         settings_(StreamSettings::of(with_model(flags_.stream))),
         table_(std::cout, settings_.output, machine_json(settings_.device.to_string())) {
     require_at_least_one("--scenes", flags_.scenes);
@@ -185,7 +186,6 @@ class BenchAccuracy {
       if (!kind) fail(ErrorCode::usage, "--kind: found \"", name, "\", expected room, corridor, street or orbit");
       kinds_.push_back(*kind);
     }
-    first_seed_ = static_cast<std::uint64_t>(whole_number("--first_seed", flags_.first_seed, 0));
     settings_.session.keyframe_interval = flags_.keyframe_interval;
     settings_.session.trajectory_memory = !flags_.no_trajectory_memory;
   }
@@ -203,7 +203,7 @@ class BenchAccuracy {
           options.attention = backend;
           Json entries = {
               {"method", flags_.no_trajectory_memory ? "lingbot-map, no trajectory memory" : "lingbot-map"}};
-          entries.update(conditions(settings_, model, Session(model, options), size));
+          entries.update(conditions(settings_, model, Session(model, options).attention(), size));
           entries["keyframe_interval"] = options.keyframe_interval;
           entries["trajectory_memory"] = options.trajectory_memory;
           measure(size, entries, [&](const Recording& truth) { return reconstruct(model, options, truth.images); });
@@ -257,9 +257,9 @@ class BenchAccuracy {
   }
 
   AccuracyFlags flags_;
+  std::uint64_t first_seed_;
   StreamSettings settings_;
   std::vector<scene::SceneKind> kinds_;
-  std::uint64_t first_seed_ = 0;
   ResultTable table_;
 };
 
@@ -267,7 +267,6 @@ class BenchAccuracy {
 
 void add_bench_accuracy(CLI::App& app) {
   const auto flags = std::make_shared<AccuracyFlags>();
-  flags->stream.config.clear();
   flags->stream.size = "168x126";
   CLI::App* command = app.add_subcommand("accuracy", "Errors on generated scenes whose cameras and depth are known");
   command->footer(

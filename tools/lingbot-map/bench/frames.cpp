@@ -156,7 +156,7 @@ class BenchFrames {
       stream.fill(depth);
       (void)stream.latencies(flags_.warmup);
       Json result = {{"kind", "frames"}};
-      result.update(conditions(settings_, model, stream.session(), size));
+      result.update(conditions(settings_, model, stream.session().attention(), size));
       result["depth"] = depth;
       result["kept"] = stream.session().cache_stats().frame_count;
       result["warmup"] = flags_.warmup;

@@ -4,11 +4,15 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "attention/attention.hpp"
 #include "backend/cpu/cpu_backend.hpp"
 #include "backend/make_backend.hpp"
 #include "base/message.hpp"
+#include "base/text.hpp"
 #include "bench/bench.hpp"
 #include "bench/device_time.hpp"
 #include "bench/operation_cases.hpp"
@@ -125,6 +129,7 @@ class BenchOps {
     devices_ = open_devices(flags);
     for (const std::string& name : list_of("--backend", flags.backend))
       kinds_.push_back(attention_of(name, Device::parse(devices_.back().name)));
+    operations_ = wanted_operations();
   }
 
   void run() {
@@ -133,15 +138,24 @@ class BenchOps {
                        ", ", flags_.scale_frames, " scale frames and a window of ", flags_.window));
     for (const Measured& device : devices_) table.note(peaks_text(device));
     table.columns(columns());
-    for (const DType dtype : dtypes_) {
-      const SessionOptions session{.scale_frames = flags_.scale_frames, .window = flags_.window};
-      for (const OperationCase& operation : operation_cases(config_, grid_, session, dtype, kinds_)) {
-        if (wanted(operation)) table.add(measure(operation, dtype));
-      }
-    }
+    for (const auto& [operation, dtype] : operations_) table.add(measure(operation, dtype));
   }
 
  private:
+  /// What the filter leaves.
+  [[nodiscard]] std::vector<std::pair<OperationCase, DType>> wanted_operations() const {
+    std::vector<std::pair<OperationCase, DType>> operations;
+    const SessionOptions session{.scale_frames = flags_.scale_frames, .window = flags_.window};
+    for (const DType dtype : dtypes_) {
+      for (const OperationCase& operation : operation_cases(config_, grid_, session, dtype, kinds_))
+        if (wanted(operation)) operations.emplace_back(operation, dtype);
+    }
+    if (operations.empty())
+      fail(ErrorCode::usage, "--filter: found \"", printable(flags_.filter),
+           "\", which is in no operation's name/type; leave it out to see them all");
+    return operations;
+  }
+
   [[nodiscard]] std::vector<Column> columns() const {
     std::vector<Column> columns = {{"operation", "/operation"}, {"shape", "/shape"}, {"type", "/precision"}};
     for (const Measured& device : devices_) {
@@ -222,6 +236,7 @@ class BenchOps {
   FrameGrid grid_;
   std::vector<DType> dtypes_;
   std::vector<AttentionKind> kinds_;
+  std::vector<std::pair<OperationCase, DType>> operations_;
   std::vector<std::string> filters_;
   std::vector<Measured> devices_;
 };

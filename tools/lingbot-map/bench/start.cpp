@@ -55,7 +55,7 @@ void run_child(const StartFlags& flags) {
   check(poses == frames.size(), poses, " poses of ", frames.size(), " frames");
   const DeviceInfo device = device_info(model.device());
   Json json = machine_json(settings.device.to_string());
-  json.update(conditions(settings, model, session, size));
+  json.update(conditions(settings, model, session.attention(), size));
   json.update(Json{{"heading", settings.heading()},
                    {"began", began},
                    {"loaded", loaded},

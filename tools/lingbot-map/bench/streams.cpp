@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/message.hpp"
+#include "checkpoint/checkpoint.hpp"
 #include "config/manifest.hpp"
 
 namespace lingbot_map::tool {
@@ -27,7 +28,7 @@ Image make_frame(const FrameSize& size, int number) {
 
 void add_stream_flags(Flags& flags, StreamFlags& place) {
   flags.group("Model");
-  flags.value("--config", place.config, "Sizes of a model with synthetic weights (official)",
+  flags.value("--config", place.config, "Sizes of a model with synthetic weights (official), or what a file lacks",
               "official|tiny|FILE.json");
   flags.value("--model_path", place.model_path, "A checkpoint in place of that: .pt or .safetensors", "FILE");
   flags.value("--device", place.device, "auto: a GPU where there is one", "auto|cpu|cuda[:N]");
@@ -59,7 +60,10 @@ StreamSettings StreamSettings::of(const StreamFlags& flags) {
     settings.backends.push_back(attention_of(name, settings.device));
   settings.model_path = flags.model_path;
   settings.config_name = flags.config;
-  if (flags.model_path.empty()) settings.config = load_config(flags.config);
+  if (flags.model_path.empty()) {
+    if (flags.config.empty()) settings.config_name = "official";
+    settings.config = load_config(settings.config_name);
+  }
   const int patch = settings.config.value_or(Config::official()).patch_size;
   for (const std::string& name : list_of("--size", flags.size)) {
     const FrameSize size = frame_size(name);
@@ -76,8 +80,10 @@ StreamSettings StreamSettings::of(const StreamFlags& flags) {
 }
 
 Model StreamSettings::make_model(std::optional<DType> dtype) const {
-  const ModelOptions options{.device = device, .dtype = dtype, .threads = threads};
-  return model_path.empty() ? Model::synthetic(*config, kSeed, options) : Model::load(model_path, options);
+  ModelOptions options{.device = device, .dtype = dtype, .threads = threads};
+  if (model_path.empty()) return Model::synthetic(*config, kSeed, options);
+  if (!config_name.empty()) options.config = infer_config(*Checkpoint::open(model_path), config_name);
+  return Model::load(model_path, options);
 }
 
 std::string StreamSettings::model_name() const {
@@ -88,11 +94,11 @@ std::string StreamSettings::heading() const {
   return message("lingbot-map ", version(), " (", commit(), "), ", device_text(device), "; ", model_name());
 }
 
-nlohmann::ordered_json conditions(const StreamSettings& settings, const Model& model, const Session& session,
+nlohmann::ordered_json conditions(const StreamSettings& settings, const Model& model, AttentionKind attention,
                                   const FrameSize& size) {
   return {{"model", settings.model_name()},
           {"dtype", std::string(name_of(model.dtype()))},
-          {"backend", std::string(name_of(session.attention()))},
+          {"backend", std::string(name_of(attention))},
           {"size", size.text()},
           {"threads", model.threads()},
           {"scale_frames", settings.session.scale_frames},

@@ -15,7 +15,7 @@ namespace lingbot_map::tool {
 /// What a benchmark that streams frames can be asked for, as the command line has it. Lists have commas and multiply.
 struct StreamFlags {
   std::string model_path;
-  std::string config = "official";
+  std::string config;  ///< empty: official, or what the file tells
   std::string device = "auto";
   std::string dtype = "auto";    ///< list
   std::string backend = "auto";  ///< list
@@ -32,8 +32,8 @@ void add_stream_flags(Flags& flags, StreamFlags& place);
 
 /// The same in the library's terms.
 struct StreamSettings {
-  std::string model_path;  ///< empty: synthetic weights of seed 7
-  std::string config_name;
+  std::string model_path;        ///< empty: synthetic weights of seed 7
+  std::string config_name;       ///< empty: what the file tells
   std::optional<Config> config;  ///< set without a file
   Device device;
   int threads = 0;
@@ -54,7 +54,7 @@ struct StreamSettings {
 
 /// What a result of one stream was measured with.
 [[nodiscard]] nlohmann::ordered_json conditions(const StreamSettings& settings, const Model& model,
-                                                const Session& session, const FrameSize& size);
+                                                AttentionKind attention, const FrameSize& size);
 
 /// Textured frames that differ from each other, for a stream to go round in.
 [[nodiscard]] std::vector<Image> make_frames(const FrameSize& size, int count);

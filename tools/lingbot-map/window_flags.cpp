@@ -1,0 +1,38 @@
+#include "window_flags.hpp"
+
+#include "base/message.hpp"
+#include "choices.hpp"
+
+namespace lingbot_map::tool {
+
+void add_window_flags(Flags& flags, WindowFlags& place) {
+  flags.group("Windows (--mode windowed)");
+  flags.value("--window_size", place.window_size, "Frames that a window keeps: scale frames and keyframes (64)", "N");
+  flags.value("--overlap_size", place.overlap_size, "Frames in common with the window before (16)", "N");
+  flags.value("--overlap_keyframes", place.overlap_keyframes, "The same in keyframes; wins", "N");
+  flags.value("--window_alignment", place.window_alignment,
+              "How windows are placed: by one camera and the median of depths (exact, the default) or by all points",
+              "exact|robust");
+}
+
+WindowedOptions windowed_options(const WindowFlags& flags, const SessionOptions& session) {
+  WindowedOptions windowed{.session = session};
+  windowed.window_size = flags.window_size.value_or(windowed.window_size);
+  windowed.overlap_size = flags.overlap_size.value_or(windowed.overlap_size);
+  windowed.overlap_keyframes = flags.overlap_keyframes;
+  require_at_least_one("--window_size", windowed.window_size);
+  if (windowed.overlap_size < 0)
+    fail(ErrorCode::usage, "--overlap_size: found ", windowed.overlap_size, ", expected 0 or more");
+  if (windowed.overlap_keyframes) require_at_least_one("--overlap_keyframes", *windowed.overlap_keyframes);
+  const std::size_t alignment =
+      choice("--window_alignment", flags.window_alignment.value_or("exact"), {"exact", "robust"});
+  windowed.alignment = alignment == 0 ? WindowAlignment::exact : WindowAlignment::robust;
+  try {
+    static_cast<void>(WindowedSession::extent(windowed));
+  } catch (const Error& error) {
+    fail(error.code(), "--mode windowed: ", error.what());
+  }
+  return windowed;
+}
+
+}  // namespace lingbot_map::tool
