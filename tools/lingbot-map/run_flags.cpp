@@ -39,8 +39,10 @@ void add_model_flags(Flags& flags, RunOptions& options) {
   flags.value("--camera_num_iterations", options.camera_num_iterations, "Refinement passes of the pose (4)", "N");
   flags.flag("--no_trajectory_memory", options.no_trajectory_memory,
              "Forget the special tokens of a keyframe with its patches, to see what they are good for");
-  flags.value("--on_collapse", options.on_collapse, "When translation, scale or confidence jump: say so, or end there",
-              "warn|stop");
+  flags.value(
+      "--on_collapse", options.on_collapse,
+      "When translation, scale or confidence jump: say so, go on in a new window placed on the last, or end there",
+      "warn|reset|stop");
   flags.value("--backend", options.backend, "Attention back end", "auto|sdpa|flashinfer");
   flags.flag("--use_sdpa", options.use_sdpa, "Same as --backend sdpa");
   flags.value("--device", options.device, "Where the network runs; auto: a GPU where there is one",
@@ -53,7 +55,7 @@ void add_model_flags(Flags& flags, RunOptions& options) {
 }
 
 void add_window_flags(Flags& flags, RunOptions& options) {
-  flags.group("Windows (--mode windowed)");
+  flags.group("Windows (--mode windowed, --on_collapse reset)");
   flags.value("--window_size", options.window_size, "Frames that a window keeps: scale frames and keyframes (64)", "N");
   flags.value("--overlap_size", options.overlap_size, "Frames in common with the window before (16)", "N");
   flags.value("--overlap_keyframes", options.overlap_keyframes, "The same in keyframes; wins", "N");

@@ -146,13 +146,14 @@ SessionOptions session_options(const RunOptions& options, const Device& device) 
 }
 
 /// Flags that are there and have no effect are told, since the public demo takes them in silence.
-void note_without_effect(RunOptions& options, bool windowed) {
+void note_without_effect(RunOptions& options, const RunSettings& settings) {
   const auto note = [&options](const auto& given, std::string_view flag, std::string_view why) {
     if (given) options.notes.push_back(message(flag, ": ", why));
   };
-  if (!windowed) {
-    constexpr std::string_view kWhy = "changes nothing without --mode windowed";
-    note(options.window_size, "--window_size", kWhy);
+  if (!settings.windowed || settings.windowed->endless)
+    note(options.window_size, "--window_size", "changes nothing without --mode windowed");
+  if (!settings.windowed) {
+    constexpr std::string_view kWhy = "changes nothing without --mode windowed or --on_collapse reset";
     note(options.overlap_size, "--overlap_size", kWhy);
     note(options.overlap_keyframes, "--overlap_keyframes", kWhy);
     note(options.window_alignment, "--window_alignment", kWhy);
@@ -163,8 +164,10 @@ void note_without_effect(RunOptions& options, bool windowed) {
     note(options.max_non_keyframe_gap, "--max_non_keyframe_gap", "changes nothing without --flow_threshold");
 }
 
-WindowedOptions windowed_options(const RunOptions& options, const RunSettings& settings) {
+WindowedOptions windowed_options(const RunOptions& options, const RunSettings& settings, bool endless) {
   WindowedOptions windowed{.session = settings.session};
+  windowed.endless = endless;
+  windowed.cuts = on_collapse(options.on_collapse) == OnCollapse::reset;
   windowed.session.keyframe_interval = settings.keyframe_interval.value_or(1);
   windowed.window_size = options.window_size.value_or(windowed.window_size);
   windowed.overlap_size = options.overlap_size.value_or(windowed.overlap_size);
@@ -173,13 +176,17 @@ WindowedOptions windowed_options(const RunOptions& options, const RunSettings& s
   if (windowed.overlap_size < 0)
     fail(ErrorCode::usage, "--overlap_size: found ", windowed.overlap_size, ", expected 0 or more");
   if (windowed.overlap_keyframes) require_at_least_one("--overlap_keyframes", *windowed.overlap_keyframes);
+  if (windowed.cuts && windowed.overlap_size == 0 && !windowed.overlap_keyframes)
+    fail(
+        ErrorCode::usage,
+        "--on_collapse reset: --overlap_size is 0, but a new window is placed by the frames in common; give 1 or more");
   const std::size_t alignment =
       choice("--window_alignment", options.window_alignment.value_or("exact"), {"exact", "robust"});
   windowed.alignment = alignment == 0 ? WindowAlignment::exact : WindowAlignment::robust;
   try {
     static_cast<void>(WindowedSession::extent(windowed));
   } catch (const Error& error) {
-    fail(error.code(), "--mode windowed: ", error.what());
+    fail(error.code(), endless ? "--on_collapse reset: " : "--mode windowed: ", error.what());
   }
   return windowed;
 }
@@ -208,8 +215,9 @@ RunSettings settle(RunOptions& options) {
   if (options.flow_threshold > 0 && settings.keyframe_interval)
     fail(ErrorCode::usage, "--flow_threshold and --keyframe_interval contradict each other; give one of them");
   const bool windowed = choice("--mode", options.mode, {"streaming", "windowed"}) == 1;
-  if (windowed) settings.windowed = windowed_options(options, settings);
-  note_without_effect(options, windowed);
+  if (windowed || on_collapse(options.on_collapse) == OnCollapse::reset)
+    settings.windowed = windowed_options(options, settings, !windowed);
+  note_without_effect(options, settings);
   return settings;
 }
 
