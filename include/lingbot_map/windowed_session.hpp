@@ -46,7 +46,8 @@ struct WindowRecord {
   std::int64_t first_frame = 0;  ///< index in the sequence
   std::int64_t frames = 0;       ///< computed so far, those in common with the window before included
   std::int64_t overlap = 0;      ///< frames in common with the window before
-  /// Index of the first frame whose result is this window's: first_frame, but after a cut the frame that was cut at.
+  /// Index of the first frame whose result is this window's: first_frame, but after a cut the frame that was cut at. A
+  /// short window behind a cut may have none; then it is that of the next one.
   std::int64_t first_given = 0;
   /// World from this window's own coordinates: x -> scale * R x + t. `transform` is [R | t; 0 0 0 1], row by row.
   double scale = 1;

@@ -89,7 +89,8 @@ std::string CollapseReport::line_of(const CollapseEvent& event) const {
       return message(text, "; the run is cut before frame ", frame, ", and a new window begins");
     case CollapseOutcome::kept:
       if (later == summary_.cuts.begin()) return text + "; it is kept, since there is no frame before it";
-      return message(text, "; it is kept, since the run was cut just before, at frame ", *std::prev(later));
+      return message(text, "; it is kept, since the last cut, at frame ", *std::prev(later), ", is no more than ",
+                     least_between_cuts_, " frames back");
     default: return text + "; the network may have lost its way";
   }
 }
