@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -54,10 +55,21 @@ class CollapseWatch {
 
   /// Takes the results of a sequence in order, and gives the signs of this one: none, nearly always.
   [[nodiscard]] std::vector<Collapse> look(const FrameResult& result);
+  /// Forgets the result that was looked at last, as if it had not come: for one that is dropped and computed again, as
+  /// WindowedSession::cut() does. Throws Error(usage) when there is none, or it was forgotten already.
+  void take_back();
   /// Begins again, as after a new window.
   void restart();
 
+  /// Goes on from where the watch was that a session was saved with, in whose file it is; what take_back() would forget
+  /// is not saved. Throws Error(input) that names the file when it is damaged, has no watch or one of other limits.
+  void restore(const std::filesystem::path& session_file);
+
  private:
+  friend class Session;  // whose saved state may have that of a watch in it
+  friend class WindowedSession;
+  void save(StateWriter& state) const;
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -14,6 +14,7 @@
 
 namespace lingbot_map {
 
+class CollapseWatch;
 class StateReader;
 class StateWriter;
 
@@ -128,9 +129,10 @@ class Session {
 
   /// Writes all that the session is to a file, whose format is in docs/formats.md: the caches, the counters and the
   /// scale frames gathered so far. The file appears, or takes the place of an older one, when it is whole and on the
-  /// disk; the session goes on unchanged. Its size is about cache_bytes(). Throws Error(usage) while frames are on
-  /// their way (their results must be collected first), after finish() or a failed frame; Error(output).
-  void save(const std::filesystem::path& path) const;
+  /// disk; the session goes on unchanged. Its size is about cache_bytes(). With a `watch` over its results the file has
+  /// the state of that, too, for CollapseWatch::restore(). Throws Error(usage) while frames are on their way (their
+  /// results must be collected first), after finish() or a failed frame; Error(output).
+  void save(const std::filesystem::path& path, const CollapseWatch* watch = nullptr) const;
   /// A session that goes on where the saved one was. `options` and the model's weights and dtype are those it was saved
   /// with; attention, graphs, profile and the device may be others. On the same kind of device, with the same
   /// attention, results are equal to the bit to those of a session that was never interrupted; elsewhere they differ by

@@ -33,6 +33,12 @@ struct WindowedOptions {
   /// The same in keyframes, and at least the scale frames; wins over overlap_size.
   std::optional<int> overlap_keyframes{};
   WindowAlignment alignment = WindowAlignment::exact;
+  /// Whether cut() may be called, for which the results of the last overlap_size frames and their images are kept. Then
+  /// overlap_size is 1 or more.
+  bool cuts = false;
+  /// Windows end at a cut alone, and window_size counts no more: one stream, as Session has it, that can be cut. Until
+  /// the first cut its results are Session's to the bit. Its cache grows as Session's does. Needs `cuts`.
+  bool endless = false;
 };
 
 /// A window of a sequence, and how it was placed.
@@ -40,6 +46,9 @@ struct WindowRecord {
   std::int64_t first_frame = 0;  ///< index in the sequence
   std::int64_t frames = 0;       ///< computed so far, those in common with the window before included
   std::int64_t overlap = 0;      ///< frames in common with the window before
+  /// Index of the first frame whose result is this window's: first_frame, but after a cut the frame that was cut at. A
+  /// short window behind a cut may have none; then it is that of the next one.
+  std::int64_t first_given = 0;
   /// World from this window's own coordinates: x -> scale * R x + t. `transform` is [R | t; 0 0 0 1], row by row.
   double scale = 1;
   std::array<double, 16> transform = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
@@ -71,6 +80,9 @@ struct WindowRecord {
 /// is lost where windows overlap by their whole length; here such options are refused, and windows are joined by the
 /// overlap that they really have.
 ///
+/// A window can also be ended from outside, where a CollapseWatch or whatever else says that the network lost its way:
+/// see cut().
+///
 /// Not for use by two threads at once.
 class WindowedSession {
  public:
@@ -91,13 +103,23 @@ class WindowedSession {
   [[nodiscard]] std::vector<FrameResult> collect();
   /// Frames on their way, and one more if there are final results that were not collected.
   [[nodiscard]] int in_flight() const noexcept;
-  /// Ends the sequence and gives all that is left. Afterwards no further frame is taken.
+  /// Ends the sequence and gives all that is left. Afterwards no further frame is taken, but cut() may be called.
   [[nodiscard]] std::vector<FrameResult> finish();
+  /// Ends the window before `frame`, as where the network lost its way. Results of `frame` and later ones that were
+  /// given are void, and come again: a new window computes the last overlap_size frames before it, is placed by what
+  /// they were given as, and goes on with `frame` and all others that were pushed. Results of frames before it stay, or
+  /// are still to be collected, as they are. The common frames are fewer where there are fewer (at the beginning, or
+  /// since a window that has no place), and one fewer where the new window would begin with the frame that the window
+  /// before began with, since it would come to the same again. `frame` is the first one that the last collect(), push()
+  /// or finish() gave, or a later one, up to frames_pushed(), and at least 1. After finish() the session takes frames
+  /// again, and finish() is to be called again. Throws Error(usage) for any other frame and without
+  /// WindowedOptions::cuts.
+  void cut(std::int64_t frame);
 
   /// As Session::save: all that the session is, with the results and images that it holds and the records of all
   /// windows. Throws Error(usage) while frames are on their way or final results are not collected, after finish() or a
   /// failed frame; Error(output).
-  void save(const std::filesystem::path& path) const;
+  void save(const std::filesystem::path& path, const CollapseWatch* watch = nullptr) const;
   /// As Session::restore: a session that goes on where the saved one was, of the same options. windows() has all of
   /// them.
   [[nodiscard]] static WindowedSession restore(const Model& model, const WindowedOptions& options,
@@ -108,7 +130,8 @@ class WindowedSession {
   /// there are some to collect.
   [[nodiscard]] std::int64_t frames_final() const noexcept;
 
-  /// The windows whose placement is known, in order.
+  /// The windows whose placement is known, in order. One whose first_given is not below frames_final() may be undone by
+  /// a cut.
   [[nodiscard]] const std::vector<WindowRecord>& windows() const noexcept;
   /// Results that are held back now, of either window.
   [[nodiscard]] std::size_t held_results() const noexcept;
@@ -122,8 +145,8 @@ class WindowedSession {
   /// What it takes on the device for frames of width x height, without making one. At most window_size frames are kept
   /// at a time: per_kept_frame counts that often.
   [[nodiscard]] static MemoryPlan plan(const Model& model, const WindowedOptions& options, int width, int height);
-  /// Frames of a full window, and those that two windows have in common, by these options; with a flow threshold, the
-  /// fewest and the most. Throws Error(usage) on impossible options.
+  /// Frames of a full window (the largest number if they are endless), and those that two windows have in common, by
+  /// these options; with a flow threshold, the fewest and the most. Throws Error(usage) on impossible options.
   struct Extent {
     std::int64_t frames = 0;
     std::int64_t overlap = 0;

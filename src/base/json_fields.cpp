@@ -39,7 +39,18 @@ void JsonFields::refuse(const std::string& key, const std::string& expected) con
 }
 
 std::int64_t JsonFields::integer(const std::string& key, std::int64_t least, std::int64_t most) const {
-  const Json& value = at(key);
+  return integer_at(at(key), key, least, most);
+}
+
+std::vector<std::int64_t> JsonFields::integers(const std::string& key, std::int64_t least, std::int64_t most) const {
+  std::vector<std::int64_t> all;
+  if (!at(key).is_array()) refuse(key, "a list of whole numbers");
+  for (const Json& item : at(key)) all.push_back(integer_at(item, key, least, most));
+  return all;
+}
+
+std::int64_t JsonFields::integer_at(const Json& value, const std::string& key, std::int64_t least,
+                                    std::int64_t most) const {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= largest : value.is_number_integer();
   if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
@@ -85,6 +96,16 @@ std::vector<std::string> JsonFields::texts(const std::string& key) const {
 JsonFields JsonFields::object(const std::string& key) const {
   if (!at(key).is_object()) refuse(key, "an object");
   return {at(key), source_, path_ + key + "."};
+}
+
+std::vector<JsonFields> JsonFields::objects(const std::string& key) const {
+  std::vector<JsonFields> all;
+  if (!at(key).is_array()) refuse(key, "a list of objects");
+  for (const Json& item : at(key)) {
+    if (!item.is_object()) refuse(key, "a list of objects");
+    all.push_back({item, source_, message(path_, key, '[', all.size(), "].")});
+  }
+  return all;
 }
 
 }  // namespace lingbot_map

@@ -31,7 +31,10 @@ class JsonFields {
   [[nodiscard]] bool flag(const std::string& key) const;
   [[nodiscard]] std::string text(const std::string& key) const;
   [[nodiscard]] std::vector<std::string> texts(const std::string& key) const;
+  [[nodiscard]] std::vector<std::int64_t> integers(const std::string& key, std::int64_t least, std::int64_t most) const;
   [[nodiscard]] JsonFields object(const std::string& key) const;
+  /// A list of objects.
+  [[nodiscard]] std::vector<JsonFields> objects(const std::string& key) const;
 
   [[nodiscard]] bool has(const std::string& key) const { return json_.contains(key); }
   [[nodiscard]] const nlohmann::ordered_json& json() const noexcept { return json_; }
@@ -41,6 +44,8 @@ class JsonFields {
   JsonFields(nlohmann::ordered_json json, std::string source, std::string path)
       : json_(std::move(json)), source_(std::move(source)), path_(std::move(path)) {}
   [[nodiscard]] const nlohmann::ordered_json& at(const std::string& key) const;
+  [[nodiscard]] std::int64_t integer_at(const nlohmann::ordered_json& value, const std::string& key, std::int64_t least,
+                                        std::int64_t most) const;
   [[noreturn]] void refuse(const std::string& key, const std::string& expected) const;
 
   nlohmann::ordered_json json_;

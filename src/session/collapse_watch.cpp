@@ -8,81 +8,17 @@
 #include <utility>
 
 #include "base/message.hpp"
-#include "geometry/camera.hpp"
 #include "geometry/vec3.hpp"
+#include "session/seen_frame.hpp"
+#include "state/state_reader.hpp"
+#include "state/state_writer.hpp"
 
 namespace lingbot_map {
 namespace {
 
-constexpr double kLeastUsualStep = 0.02;   ///< median depths; else a camera that stood still could not start
-constexpr double kTimesUsualScale = 8;     ///< a noisy network's depths change by their noise from frame to frame
-constexpr double kLeastCommonShare = 0.2;  ///< of the pixels looked at: fewer say nothing of the scale
-constexpr int kStep = 8;                   ///< every so many pixels of every so many rows
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// The median of a map over a grid; of depth only what is positive. 0 when there is nothing.
-double median_over_grid(const std::vector<float>& map, int width, int height, double less) {
-  std::vector<double> values;
-  for (int v = 0; v < height; v += kStep)
-    for (int u = 0; u < width; u += kStep) {
-      const double value =
-          map[static_cast<std::size_t>(v) * static_cast<std::size_t>(width) + static_cast<std::size_t>(u)] - less;
-      if (value > 0 && std::isfinite(value)) values.push_back(value);
-    }
-  return values.empty() ? 0 : median_of(std::move(values));
-}
-
-/// A frame as far as the next one is compared with it.
-struct SeenFrame {
-  Rigid3 world_from_camera;
-  Intrinsics intrinsics;
-  int width = 0;
-  int height = 0;
-  std::vector<float> depth;
-  double median_depth = 0;
-};
-
-std::optional<SeenFrame> seen_frame(const FrameResult& result) {
-  const auto pose = world_from_camera(result.pose_enc);
-  if (!pose) return std::nullopt;
-  return SeenFrame{.world_from_camera = *pose,
-                   .intrinsics = intrinsics_of(result.pose_enc, result.width, result.height),
-                   .width = result.width,
-                   .height = result.height,
-                   .depth = result.depth,
-                   .median_depth = median_over_grid(result.depth, result.width, result.height, 0)};
-}
-
-/// The median factor by which what both frames see is further away, in its own frame's depth, for the later one.
-/// Nothing when too little is seen by both.
-std::optional<double> scale_between(const SeenFrame& before, const SeenFrame& now) {
-  if (!before.intrinsics.usable() || !now.intrinsics.usable()) return std::nullopt;
-  const Rigid3 before_from_now = before.world_from_camera.inverse() * now.world_from_camera;
-  std::vector<double> factors;
-  int looked_at = 0;
-  for (int v = 0; v < now.height; v += kStep)
-    for (int u = 0; u < now.width; u += kStep) {
-      ++looked_at;
-      const double depth =
-          now.depth[static_cast<std::size_t>(v) * static_cast<std::size_t>(now.width) + static_cast<std::size_t>(u)];
-      if (!(depth > 0) || !std::isfinite(depth)) continue;
-      const Vec3 point = before_from_now * unproject(now.intrinsics, u, v, depth);
-      if (!(point[2] > 0)) continue;
-      const double column = std::round(before.intrinsics.fx * point[0] / point[2] + before.intrinsics.cx);
-      const double row = std::round(before.intrinsics.fy * point[1] / point[2] + before.intrinsics.cy);
-      if (!(column >= 0 && column < before.width && row >= 0 && row < before.height)) continue;
-      const double seen = before.depth[static_cast<std::size_t>(row) * static_cast<std::size_t>(before.width) +
-                                       static_cast<std::size_t>(column)];
-      if (seen > 0 && std::isfinite(seen)) factors.push_back(point[2] / seen);
-    }
-  if (static_cast<double>(factors.size()) < kLeastCommonShare * looked_at) return std::nullopt;
-  return median_of(std::move(factors));
-}
+constexpr double kLeastUsualStep = 0.02;  ///< median depths; else a camera that stood still could not start
+constexpr double kTimesUsualScale = 8;    ///< a noisy network's depths change by their noise from frame to frame
+constexpr const char* kBlind = "watch.blind";
 
 /// The last values of something.
 class Recent {
@@ -98,7 +34,27 @@ class Recent {
   }
   void clear() noexcept { values_.clear(); }
 
+  void save(StateWriter& state, const std::string& name) const {
+    std::vector<double> values(values_.begin(), values_.end());
+    state.put(name, std::ssize(values));
+    if (!values.empty()) state.add(name, bytes_of(values));
+  }
+  void restore(StateReader& state, const std::string& name) {
+    const std::int64_t count = state.fields().integer(name, 0, limits_.frames);
+    if (count > 0) state.expect(name, DType::u8, count, sizeof(double));
+    std::vector<double> values(static_cast<std::size_t>(count));
+    if (count > 0) state.read(name, bytes_of(values));
+    for (const double value : values)
+      if (!(value >= 0) || !std::isfinite(value)) state.refuse(message(name, " has the value ", value));
+    values_.assign(values.begin(), values.end());
+  }
+
  private:
+  /// A row of eight bytes for each.
+  static Tensor bytes_of(std::vector<double>& values) {
+    return {values.data(), DType::u8, {std::ssize(values), std::int64_t{sizeof(double)}}};
+  }
+
   CollapseLimits limits_;
   std::deque<double> values_;
 };
@@ -133,76 +89,122 @@ std::string Collapse::text() const {
 
 class CollapseWatch::Impl {
  public:
-  explicit Impl(const CollapseLimits& limits)
-      : limits_(limits), steps_(limits), scales_(limits), confidences_(limits) {}
+  explicit Impl(const CollapseLimits& limits) : limits_(limits), now_(limits) {}
 
   std::vector<Collapse> look(const FrameResult& result) {
+    before_ = now_;
     std::vector<Collapse> signs;
     std::optional<SeenFrame> view = seen_frame(result);
     if (!view) {
-      if (!blind_) signs.push_back({.frame = result.index, .sign = CollapseSign::pose});
-    } else if (last_) {
+      if (!now_.blind) signs.push_back({.frame = result.index, .sign = CollapseSign::pose});
+    } else if (now_.last) {
       look_at_step(result.index, *view, signs);
       look_at_scale(result.index, *view, signs);
     }
-    blind_ = !view;
+    now_.blind = !view;
     look_at_confidence(result, signs);
-    last_ = std::move(view);
+    now_.last = view ? std::make_shared<const SeenFrame>(*std::move(view)) : nullptr;
     return signs;
   }
 
+  void take_back() {
+    if (!before_) fail(ErrorCode::usage, "take_back: the watch has not looked at a result since, or took it back");
+    now_ = *std::exchange(before_, std::nullopt);
+  }
+
   void restart() {
-    for (Recent* recent : {&steps_, &scales_, &confidences_}) recent->clear();
-    last_.reset();
-    blind_ = false;
+    now_ = State(limits_);
+    before_.reset();
+  }
+
+  void save(StateWriter& state) const {
+    for (const auto& [name, limit] : limits()) state.put(name, limit);
+    state.put(kBlind, now_.blind);
+    now_.steps.save(state, "watch.steps");
+    now_.scales.save(state, "watch.scales");
+    now_.confidences.save(state, "watch.confidences");
+    save_seen(state, now_.last.get());
+  }
+
+  void restore(StateReader& state) {
+    if (!state.fields().has(kBlind))
+      fail(ErrorCode::input, state.name(), ": is a session saved without a collapse watch; begin the watch anew");
+    for (const auto& [name, limit] : limits())
+      if (const double saved = state.fields().number(name); saved != limit)
+        fail(ErrorCode::input, state.name(), ": the saved ", name, " is ", saved, ", expected ", limit,
+             "; restore it with the limits that it was saved with, or begin the watch anew");
+    State saved(limits_);
+    saved.blind = state.fields().flag(kBlind);
+    saved.steps.restore(state, "watch.steps");
+    saved.scales.restore(state, "watch.scales");
+    saved.confidences.restore(state, "watch.confidences");
+    if (auto last = restore_seen(state)) saved.last = std::make_shared<const SeenFrame>(*std::move(last));
+    now_ = std::move(saved);
+    before_.reset();
   }
 
  private:
+  /// All that the next frame is judged by. A value: the frame, which is large, is shared.
+  struct State {
+    explicit State(const CollapseLimits& limits) : steps(limits), scales(limits), confidences(limits) {}
+    Recent steps;        ///< in median depths of the frame before
+    Recent scales;       ///< absolute logarithms of factors
+    Recent confidences;  ///< medians, less 1
+    std::shared_ptr<const SeenFrame> last;
+    bool blind = false;  ///< the frame before had no pose
+  };
+
+  [[nodiscard]] std::vector<std::pair<const char*, double>> limits() const {
+    return {{"watch.limit.translation", limits_.translation},
+            {"watch.limit.scale", limits_.scale},
+            {"watch.limit.confidence", limits_.confidence},
+            {"watch.limit.frames", limits_.frames},
+            {"watch.limit.frames_to_settle", limits_.frames_to_settle}};
+  }
+
   void look_at_step(std::int64_t frame, const SeenFrame& view, std::vector<Collapse>& signs) {
-    if (!(last_->median_depth > 0)) return;
+    const SeenFrame& last = *now_.last;
+    if (!(last.median_depth > 0)) return;
     const double step =
-        distance(view.world_from_camera.translation, last_->world_from_camera.translation) / last_->median_depth;
-    if (steps_.settled()) {
-      const double usual = steps_.median();
+        distance(view.world_from_camera.translation, last.world_from_camera.translation) / last.median_depth;
+    if (now_.steps.settled()) {
+      const double usual = now_.steps.median();
       if (step > limits_.translation * std::max(usual, kLeastUsualStep)) {
         signs.push_back({.frame = frame, .sign = CollapseSign::translation, .found = step, .usual = usual});
-        steps_.clear();
+        now_.steps.clear();
         return;
       }
     }
-    steps_.add(step);
+    now_.steps.add(step);
   }
 
   void look_at_scale(std::int64_t frame, const SeenFrame& view, std::vector<Collapse>& signs) {
-    const std::optional<double> factor = scale_between(*last_, view);
+    const std::optional<double> factor = scale_between(*now_.last, view);
     if (!factor) return;
     const double change = std::abs(std::log(*factor));
-    if (scales_.settled() && change > std::max(std::log(limits_.scale), kTimesUsualScale * scales_.median())) {
+    if (now_.scales.settled() && change > std::max(std::log(limits_.scale), kTimesUsualScale * now_.scales.median())) {
       signs.push_back({.frame = frame, .sign = CollapseSign::scale, .found = *factor, .usual = 1});
-      scales_.clear();
+      now_.scales.clear();
       return;
     }
-    scales_.add(change);
+    now_.scales.add(change);
   }
 
   void look_at_confidence(const FrameResult& result, std::vector<Collapse>& signs) {
     const double confidence = median_over_grid(result.depth_conf, result.width, result.height, 1);
-    if (confidences_.settled()) {
-      const double usual = confidences_.median();
+    if (now_.confidences.settled()) {
+      const double usual = now_.confidences.median();
       if (confidence < usual / limits_.confidence) {
         signs.push_back({.frame = result.index, .sign = CollapseSign::confidence, .found = confidence, .usual = usual});
-        confidences_.clear();
+        now_.confidences.clear();
       }
     }
-    confidences_.add(confidence);
+    now_.confidences.add(confidence);
   }
 
   CollapseLimits limits_;
-  Recent steps_;        ///< in median depths of the frame before
-  Recent scales_;       ///< absolute logarithms of factors
-  Recent confidences_;  ///< medians, less 1
-  std::optional<SeenFrame> last_;
-  bool blind_ = false;  ///< the frame before had no pose
+  State now_;
+  std::optional<State> before_;  ///< the last result
 };
 
 CollapseWatch::CollapseWatch(const CollapseLimits& limits) {
@@ -222,6 +224,12 @@ CollapseWatch::CollapseWatch(CollapseWatch&&) noexcept = default;
 CollapseWatch& CollapseWatch::operator=(CollapseWatch&&) noexcept = default;
 
 std::vector<Collapse> CollapseWatch::look(const FrameResult& result) { return impl_->look(result); }
+void CollapseWatch::take_back() { impl_->take_back(); }
 void CollapseWatch::restart() { impl_->restart(); }
+void CollapseWatch::save(StateWriter& state) const { impl_->save(state); }
+void CollapseWatch::restore(const std::filesystem::path& session_file) {
+  StateReader state(session_file);
+  impl_->restore(state);
+}
 
 }  // namespace lingbot_map

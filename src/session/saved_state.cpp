@@ -13,7 +13,7 @@ namespace lingbot_map {
 namespace {
 
 /// Of what a state file holds and means. A file of another version is refused.
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 

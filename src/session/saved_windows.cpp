@@ -15,8 +15,9 @@ constexpr std::int64_t kMost = std::int64_t{1} << 40;
 constexpr const char* kSize = "windows.size";
 constexpr const char* kElsewhere = "; restore it with what it was saved with, or start a new session";
 
-/// A record as a row of an array: its numbers in the order in which WindowRecord has them, unset ones as NaN.
-constexpr std::size_t kNumbers = 3 + 1 + 16 + 1 + 3;
+/// A record as a row of an array: first_frame, frames, overlap, scale, transform, aligned, the residuals (NaN: unset),
+/// first_given.
+constexpr std::size_t kNumbers = 3 + 1 + 16 + 1 + 3 + 1;
 using Row = std::array<double, kNumbers>;
 
 Row row_of(const WindowRecord& window) {
@@ -26,6 +27,7 @@ Row row_of(const WindowRecord& window) {
   *next++ = window.aligned ? 1 : 0;
   for (const auto& residual : {window.depth_residual, window.position_residual, window.rotation_residual})
     *next++ = residual.value_or(unset);
+  *next = double(window.first_given);
   return row;
 }
 
@@ -44,6 +46,7 @@ WindowRecord record_of(const Row& row, const StateReader& state) {
   window.depth_residual = residual(row[21]);
   window.position_residual = residual(row[22]);
   window.rotation_residual = residual(row[23]);
+  window.first_given = whole(row[24]);
   return window;
 }
 
@@ -82,6 +85,8 @@ void save_window_options(StateWriter& state, const WindowedOptions& options) {
   state.put("windows.overlap_size", std::int64_t{options.overlap_size});
   state.put("windows.overlap_keyframes", std::int64_t{options.overlap_keyframes.value_or(0)});
   state.put("windows.alignment", std::string(name_of(options.alignment)));
+  state.put("windows.cuts", options.cuts);
+  state.put("windows.endless", options.endless);
 }
 
 void check_window_options(const StateReader& state, const WindowedOptions& options) {
@@ -94,7 +99,10 @@ void check_window_options(const StateReader& state, const WindowedOptions& optio
            kElsewhere);
   };
   const auto number = [&](const char* name) { return fields.integer(name, 0, kMost); };
-  require("window_size", number(kSize), std::int64_t{options.window_size});
+  const auto yes_or_no = [](bool value) { return std::string(value ? "yes" : "no"); };
+  require("endless", yes_or_no(fields.flag("windows.endless")), yes_or_no(options.endless));
+  require("cuts", yes_or_no(fields.flag("windows.cuts")), yes_or_no(options.cuts));
+  if (!options.endless) require("window_size", number(kSize), std::int64_t{options.window_size});
   require("overlap_keyframes", number("windows.overlap_keyframes"),
           std::int64_t{options.overlap_keyframes.value_or(0)});
   if (!options.overlap_keyframes)

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <optional>
 
+#include "lingbot_map/collapse_watch.hpp"
 #include "model/model_impl.hpp"
 #include "session/checks.hpp"
 #include "session/flow_keyframes.hpp"
@@ -395,9 +396,10 @@ int Session::in_flight() const noexcept { return impl_->in_flight(); }
 FrameResult Session::query(const Image& frame) { return impl_->query(frame); }
 void Session::prefill(std::int64_t keyframes) { impl_->prefill(keyframes); }
 std::vector<FrameResult> Session::finish() { return impl_->finish(); }
-void Session::save(const std::filesystem::path& path) const {
+void Session::save(const std::filesystem::path& path, const CollapseWatch* watch) const {
   StateWriter state = state_writer(impl_->model(), path);
   save(state);
+  if (watch != nullptr) watch->save(state);
   state.finish();
 }
 void Session::save(StateWriter& state) const { impl_->save(state); }

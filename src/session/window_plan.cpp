@@ -1,6 +1,7 @@
 #include "session/window_plan.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "base/message.hpp"
@@ -24,9 +25,11 @@ std::string overlap_text(const WindowedOptions& options, std::int64_t overlap) {
 
 WindowPlan::WindowPlan(const WindowedOptions& options)
     : by_flow_(options.session.flow_threshold > 0),
+      endless_(options.endless),
       scale_frames_(options.session.scale_frames),
       keyframes_(std::max<std::int64_t>(std::int64_t{options.window_size} - scale_frames_, 0)),
-      length_(scale_frames_ + keyframes_ * options.session.keyframe_interval),
+      length_(endless_ ? std::numeric_limits<std::int64_t>::max()
+                       : scale_frames_ + keyframes_ * options.session.keyframe_interval),
       overlap_(wanted_overlap(options)) {
   check_options(options.session);
   if (options.window_size < 1) {
@@ -36,6 +39,11 @@ WindowPlan::WindowPlan(const WindowedOptions& options)
     fail(ErrorCode::usage, overlap_text(options, options.overlap_keyframes ? overlap_ : options.overlap_size),
          options.overlap_keyframes ? ": expected 1 or more" : ": expected 0 or more");
   }
+  if (endless_ && !options.cuts) fail(ErrorCode::usage, "endless windows without cuts: expected cuts, or a Session");
+  if (options.cuts && overlap_ == 0)
+    fail(ErrorCode::usage, overlap_text(options, overlap_),
+         ", but after a cut a window is placed by the frames in common: expected 1 or more");
+  if (endless_) return;
   if (overlap_ >= length_) {
     fail(ErrorCode::usage, overlap_text(options, overlap_), ", but a window has ", by_flow_ ? "as few as " : "",
          length_, " frames (", scale_frames_, " scale frames, window_size ", options.window_size,
@@ -50,7 +58,7 @@ WindowPlan::WindowPlan(const WindowedOptions& options)
 }
 
 std::int64_t WindowPlan::least_length(std::int64_t frames, std::int64_t keyframes) const noexcept {
-  if (!by_flow_) return length_;
+  if (endless_ || !by_flow_) return length_;
   return std::max(frames, scale_frames_) + std::max<std::int64_t>(keyframes_ - keyframes, 0);
 }
 

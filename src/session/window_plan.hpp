@@ -13,7 +13,7 @@ namespace lingbot_map {
 ///
 /// comes out whatever S is, because a window ends early only where the sequence does. With a flow threshold a window
 /// ends when W - K streamed frames were kept, and the next one begins O frames before its end, but after its scale
-/// frames.
+/// frames. An endless window is never full.
 class WindowPlan {
  public:
   /// Throws Error(usage) with the numbers where windows would lose frames or could not be aligned.
@@ -22,6 +22,7 @@ class WindowPlan {
   /// Whether the current window, of which so much was taken, has no place for another frame. With a flow threshold
   /// `keyframes` must be final.
   [[nodiscard]] bool full(std::int64_t frames, std::int64_t keyframes) const noexcept {
+    if (endless_) return false;
     return by_flow_ ? frames >= scale_frames_ && keyframes >= keyframes_ : frames >= length_;
   }
   /// The fewest frames that a window can have of which these were taken, unless the sequence ends.
@@ -29,13 +30,14 @@ class WindowPlan {
   /// Frames that a full window of so many has in common with the next one.
   [[nodiscard]] std::int64_t overlap_of(std::int64_t frames) const noexcept;
 
-  /// Frames of a full window; with a flow threshold the fewest.
+  /// Frames of a full window; with a flow threshold the fewest; the largest number if it is endless.
   [[nodiscard]] std::int64_t length() const noexcept { return length_; }
   /// Frames that two windows have in common; with a flow threshold the most.
   [[nodiscard]] std::int64_t overlap() const noexcept { return overlap_; }
 
  private:
   bool by_flow_;
+  bool endless_;
   std::int64_t scale_frames_;
   std::int64_t keyframes_;  ///< streamed frames that a full window keeps
   std::int64_t length_;

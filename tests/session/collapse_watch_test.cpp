@@ -5,6 +5,9 @@
 #include <limits>
 
 #include "expect_error.hpp"
+#include "lingbot_map/lingbot_map.hpp"
+#include "session/rewritten_state.hpp"
+#include "temporary_folder.hpp"
 
 namespace lingbot_map {
 namespace {
@@ -116,6 +119,91 @@ TEST(CollapseWatch, WaitsUntilItKnowsWhatIsUsual) {
   for (int i = 0; i < 30; ++i) ASSERT_THAT(watch.look(in_corridor(i, 0.05 * i)), IsEmpty());
   watch.restart();
   EXPECT_THAT(watch.look(in_corridor(30, 20)), IsEmpty());
+}
+
+TEST(CollapseWatch, TakesTheLastFrameBack) {
+  CollapseWatch watch;
+  for (int i = 0; i < 30; ++i) (void)watch.look(in_corridor(i, 0.05 * i));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(watch.look(in_corridor(30, 15)).size(), 1U) << "as if it had not been looked at before";
+    watch.take_back();
+  }
+  EXPECT_THAT(watch.look(in_corridor(30, 1.5)), IsEmpty());
+  EXPECT_THAT(watch.look(in_corridor(31, 1.55)), IsEmpty());
+  watch.take_back();
+  test::expect_error(
+      ErrorCode::usage, [&] { watch.take_back(); }, HasSubstr("take_back"));
+  CollapseWatch fresh;
+  test::expect_error(
+      ErrorCode::usage, [&] { fresh.take_back(); }, HasSubstr("take_back"));
+}
+
+class SavedCollapseWatch : public testing::Test {
+ protected:
+  /// In the file of a session that has nothing else to say.
+  void save(const CollapseWatch* watch) const { session_.save(path_, watch); }
+  void expect_refused(CollapseWatch& watch, const char* words) const {
+    test::expect_error(
+        ErrorCode::input, [&] { watch.restore(path_); }, testing::AllOf(HasSubstr(path_.string()), HasSubstr(words)));
+  }
+
+  test::TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "session.npz";
+  Model model_ = Model::synthetic(Config::tiny(), 1);
+  Session session_{model_};
+};
+
+TEST_F(SavedCollapseWatch, GoesOnFromAnyFrame) {
+  const auto frame = [](int i) {
+    FrameResult result = in_corridor(i, 0.05 * i + (i < 15 ? 0 : 12), 1, i < 22 ? 5.0F : 1.3F);
+    if (i >= 30 && i < 33) result.pose_enc[1] = std::numeric_limits<float>::quiet_NaN();
+    return result;
+  };
+  CollapseWatch undisturbed;
+  save(&undisturbed);
+  for (int i = 0; i < 40; ++i) {
+    const std::vector<Collapse> expected = undisturbed.look(frame(i));
+    CollapseWatch watch;
+    (void)watch.look(frame(0));  // is forgotten
+    watch.restore(path_);
+    const std::vector<Collapse> found = watch.look(frame(i));
+    ASSERT_EQ(found.size(), expected.size()) << "frame " << i;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      EXPECT_EQ(found[k].sign, expected[k].sign);
+      EXPECT_EQ(found[k].found, expected[k].found);
+      EXPECT_EQ(found[k].usual, expected[k].usual);
+    }
+    save(&watch);
+  }
+}
+
+TEST_F(SavedCollapseWatch, WhatCannotBeIsRefused) {
+  CollapseWatch watch;
+  save(nullptr);
+  expect_refused(watch, "saved without a collapse watch");
+  for (int i = 0; i < 12; ++i) (void)watch.look(in_corridor(i, 0.05 * i));
+  save(&watch);
+  CollapseWatch other({.scale = 1.5});
+  expect_refused(other, "watch.limit.scale is 1.25, expected 1.5");
+  const std::string whole = test::content_of(path_);
+  const std::pair<const char*, std::pair<const char*, const char*>> cases[] = {
+      {"\"watch.steps\": 11", {"\"watch.steps\": 12", "array watch.steps has"}},
+      {"\"watch.steps\": 11", {"\"watch.steps\": 31", "watch.steps is 31"}},
+      {"\"watch.steps\": 11", {"\"watch.steps\": -1", "watch.steps is -1"}},
+      {"\"watch.width\": 64", {"\"watch.width\": 65", "array watch.depth has"}},
+      {"\"watch.width\": 64", {"\"watch.width\": 0", "watch.height is 48"}},
+      {"\"watch.height\": 48", {"\"watch.height\": 1000000000000", "watch.height is"}},
+      {"\"watch.blind\": false", {"\"watch.blind\": 7", "watch.blind is 7"}}};
+  for (const auto& [from, change] : cases) {
+    test::write_content(path_, whole);
+    test::rewrite_state(path_, from, change.first);
+    expect_refused(watch, change.second);
+  }
+  test::write_content(path_, whole.substr(0, whole.size() / 2));
+  expect_refused(watch, "end record");
+  test::write_content(path_, whole);
+  watch.restore(path_);
+  EXPECT_THAT(watch.look(in_corridor(12, 0.6)), IsEmpty()) << "a refused state changes nothing";
 }
 
 TEST(CollapseWatch, SaysHowFar) {

@@ -367,8 +367,8 @@ TEST_F(DamagedSession, ASessionOfAnotherModelOrOtherOptionsIsRefused) {
 
 TEST_F(DamagedSession, NumbersThatCannotBeAreRefused) {
   const std::pair<const char*, std::pair<const char*, const char*>> cases[] = {
-      {"\"version\": 1", {"\"version\": 2", "version 2, expected 1"}},
-      {"\"version\": 1", {"\"versio\": 1", "no field version"}},
+      {"\"version\": 2", {"\"version\": 1", "version 1, expected 2"}},
+      {"\"version\": 2", {"\"versio\": 2", "no field version"}},
       {"\"options.window\": 4", {"\"options.window\": -4", "options.window is -4"}},
       {"\"options.window\": 4", {"\"options.window\": 1e300", "options.window is 1e+300"}},
       {"\"options.window\": 4", {"\"options.window\": \"4\"", "options.window is"}},

@@ -49,6 +49,7 @@ void expect_equal(const std::vector<WindowRecord>& a, const std::vector<WindowRe
     EXPECT_EQ(a[i].first_frame, b[i].first_frame);
     EXPECT_EQ(a[i].frames, b[i].frames);
     EXPECT_EQ(a[i].overlap, b[i].overlap);
+    EXPECT_EQ(a[i].first_given, b[i].first_given);
     EXPECT_EQ(a[i].scale, b[i].scale);
     EXPECT_EQ(a[i].transform, b[i].transform);
     EXPECT_EQ(a[i].aligned, b[i].aligned);
@@ -68,13 +69,30 @@ class SavedWindowedSession : public testing::Test {
     return Model::synthetic(config, 17, {.device = device});
   }
 
+  /// Takes what a push gave, and cuts if it has one of these frames for the first time.
+  static void take(WindowedSession& session, std::vector<FrameResult>& all, std::vector<FrameResult> results,
+                   std::vector<std::int64_t>& cuts) {
+    for (FrameResult& result : results) {
+      if (!cuts.empty() && result.index == cuts.front()) {
+        session.cut(result.index);
+        cuts.erase(cuts.begin());
+        while (session.in_flight() > 0) append(all, session.collect());
+        return;
+      }
+      all.push_back(std::move(result));
+    }
+  }
+
   /// A new session for every frame, each with what the one before left in the file.
-  void expect_the_same_from_anywhere(const Model& model, const WindowedOptions& options, int frames) const {
+  void expect_the_same_from_anywhere(const Model& model, const WindowedOptions& options, int frames,
+                                     const std::vector<std::int64_t>& cuts = {}) const {
     const std::vector<Image> images = smooth_frames(frames, kSide, kSide);
     WindowedSession undisturbed(model, options);
     std::vector<FrameResult> expected;
-    for (const Image& image : images) append(expected, undisturbed.push(image));
+    std::vector<std::int64_t> cuts_to_come = cuts;
+    for (const Image& image : images) take(undisturbed, expected, undisturbed.push(image), cuts_to_come);
     append(expected, undisturbed.finish());
+    cuts_to_come = cuts;
     ASSERT_GE(undisturbed.windows().size(), 3U);
 
     WindowedSession(model, options).save(path_);
@@ -83,7 +101,7 @@ class SavedWindowedSession : public testing::Test {
       WindowedSession session = WindowedSession::restore(model, options, path_);
       EXPECT_EQ(session.frames_pushed(), static_cast<std::int64_t>(i));
       EXPECT_EQ(session.frames_final(), std::ssize(all));
-      append(all, session.push(images[i]));
+      take(session, all, session.push(images[i]), cuts_to_come);
       session.save(path_);
     }
     WindowedSession last = WindowedSession::restore(model, options, path_);
@@ -120,6 +138,18 @@ TEST_F(SavedWindowedSession, GoesOnWithFramesThatAreKeptByFlow) {
   expect_the_same_from_anywhere(model(), options, 22);
 }
 
+TEST_F(SavedWindowedSession, GoesOnAcrossCuts) {
+  WindowedOptions options = kOptions;
+  options.cuts = true;
+  options.overlap_size = 3;
+  expect_the_same_from_anywhere(model(), options, 15, {7, 11});
+  options.endless = true;
+  expect_the_same_from_anywhere(model(true), options, 16, {5, 12});
+  options.overlap_size = 2;  // a window waits for its scale frames behind the cut
+  options.session.flow_threshold = 60;
+  expect_the_same_from_anywhere(model(), options, 16, {6, 10});
+}
+
 TEST_F(SavedWindowedSession, GoesOnOnAGpu) {
   if (!test::usable_gpu()) GTEST_SKIP() << "no usable GPU here";
   expect_the_same_from_anywhere(model(false, Device::cuda()), kOptions, 19);
@@ -139,6 +169,8 @@ TEST_F(SavedWindowedSession, OtherOptionsAreRefused) {
   expect_refused([](WindowedOptions& o) { o.overlap_size = 2; }, "overlap_size 1, expected 2");
   expect_refused([](WindowedOptions& o) { o.overlap_keyframes = 4; }, "overlap_keyframes 0, expected 4");
   expect_refused([](WindowedOptions& o) { o.alignment = WindowAlignment::robust; }, "alignment exact, expected robust");
+  expect_refused([](WindowedOptions& o) { o.cuts = true; }, "cuts no, expected yes");
+  expect_refused([](WindowedOptions& o) { o.cuts = o.endless = true; }, "endless no, expected yes");
   expect_refused([](WindowedOptions& o) { o.session.camera_iterations = 2; }, "camera_iterations 1, expected 2");
   expect_error(
       ErrorCode::input, [&] { (void)Session::restore(tiny, kOptions.session, path_); },
@@ -188,8 +220,12 @@ TEST_F(SavedWindowedSession, NumbersThatCannotBeAreRefused) {
   expect_refused(placed, "\"held.types\": \"1\"", "\"held.types\": \"11\"", "array held.1.pose_enc");
   expect_refused(placed, "\"held.types\": \"1\"", "\"held.types\": \"x\"", "none of 0, 1, 2");
   expect_refused(placed, "\"later.types\": \"\"", "\"later.types\": \"0\"", "array later.0.pose_enc");
+  expect_refused(placed, "\"windows.given\": 5", "\"windows.given\": 4", "contradict");
+  expect_refused(placed, "\"windows.given\": 5", "\"windows.given\": 6", "contradict");
+  expect_refused(placed, "\"windows.given\": 5", "\"windows.given\": 7", "windows.given is 7");
   const std::string waiting = save_after(7);
   expect_refused(waiting, "\"earlier.types\": \"1\"", "\"earlier.types\": \"\"", "contradict");
+  expect_refused(waiting, "\"windows.given\": 5", "\"windows.given\": 2", "contradict");
   write_content(path_, waiting.substr(0, waiting.size() / 2));
   expect_error(
       ErrorCode::input, [&] { (void)WindowedSession::restore(tiny, kOptions, path_); }, HasSubstr("end record"));

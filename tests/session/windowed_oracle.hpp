@@ -45,6 +45,66 @@ class WindowedOracle {
 
   std::vector<Window> windows;
 
+  /// The frames from `start` to before `end`, by a session of their own.
+  [[nodiscard]] std::vector<FrameResult> infer(const std::vector<Image>& images, std::int64_t start,
+                                               std::int64_t end) const {
+    Session session(model_, options_.session);
+    std::vector<FrameResult> all;
+    const auto take = [&all](std::vector<FrameResult> results) {
+      for (FrameResult& result : results) all.push_back(std::move(result));
+    };
+    for (std::int64_t i = start; i < end; ++i) take(session.push(images[static_cast<std::size_t>(i)]));
+    take(session.finish());
+    return all;
+  }
+
+  /// Places a window by its frames in common with `a`, which is in the world.
+  static void align(const Window& a, Window& b) {
+    const std::size_t start = a.results.size() - static_cast<std::size_t>(b.overlap);
+    std::vector<std::size_t> paired;
+    for (std::size_t o = 0; o < static_cast<std::size_t>(b.overlap); ++o)
+      if (a.results[start + o].type != FrameType::non_keyframe && b.results[o].type != FrameType::non_keyframe)
+        paired.push_back(o);
+    if (paired.empty()) paired.push_back(0);
+    std::vector<float> ratios;
+    for (const std::size_t o : paired) {
+      for (std::size_t i = 0; i < b.results[o].depth.size(); ++i) {
+        const float above = a.results[start + o].depth[i];
+        const float below = b.results[o].depth[i];
+        if (std::isfinite(above) && std::isfinite(below) && std::abs(below) > 1.19e-7F) ratios.push_back(above / below);
+      }
+    }
+    std::sort(ratios.begin(), ratios.end());
+    b.scale = ratios.empty() ? 1 : std::clamp<double>(ratios[(ratios.size() - 1) / 2], 1e-3, 1e3);
+    const Rigid3 anchor_a = *world_from_camera(a.results[start + paired.back()].pose_enc);
+    const Rigid3 anchor_b = *world_from_camera(b.results[paired.back()].pose_enc);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        double sum = 0;
+        for (int c = 0; c < 3; ++c) sum += anchor_a.rotation[i * 3 + c] * anchor_b.rotation[j * 3 + c];
+        b.rotation[i * 3 + j] = sum;
+      }
+    for (int i = 0; i < 3; ++i) {
+      double turned = 0;
+      for (int j = 0; j < 3; ++j) turned += b.rotation[i * 3 + j] * anchor_b.translation[j];
+      b.translation[i] = anchor_a.translation[i] - b.scale * turned;
+    }
+  }
+
+  /// Brings its results into the world.
+  static void warp(Window& window) {
+    for (FrameResult& result : window.results) {
+      Rigid3 camera = *world_from_camera(result.pose_enc);
+      Vec3 centre = camera.translation;
+      for (double& x : centre) x *= window.scale;
+      camera.translation = centre;
+      const Rigid3 placed = Rigid3{window.rotation, window.translation} * camera;
+      const PoseEncoding encoding = encode_camera(placed, {1, 1, 1, 1}, 2, 2);
+      std::copy_n(encoding.begin(), 7, result.pose_enc.begin());
+      for (float& depth : result.depth) depth = static_cast<float>(depth * window.scale);
+    }
+  }
+
  private:
   [[nodiscard]] std::vector<Window> planned_windows(const std::vector<Image>& images) const {
     const auto frames = std::ssize(images);
@@ -87,63 +147,6 @@ class WindowedOracle {
       if (cursor == frames) return windows;
       last_end = cursor;
       start = std::max(cursor - options_.overlap_size, start + scale);
-    }
-  }
-
-  [[nodiscard]] std::vector<FrameResult> infer(const std::vector<Image>& images, std::int64_t start,
-                                               std::int64_t end) const {
-    Session session(model_, options_.session);
-    std::vector<FrameResult> all;
-    const auto take = [&all](std::vector<FrameResult> results) {
-      for (FrameResult& result : results) all.push_back(std::move(result));
-    };
-    for (std::int64_t i = start; i < end; ++i) take(session.push(images[static_cast<std::size_t>(i)]));
-    take(session.finish());
-    return all;
-  }
-
-  static void align(const Window& a, Window& b) {
-    const std::size_t start = a.results.size() - static_cast<std::size_t>(b.overlap);
-    std::vector<std::size_t> paired;
-    for (std::size_t o = 0; o < static_cast<std::size_t>(b.overlap); ++o)
-      if (a.results[start + o].type != FrameType::non_keyframe && b.results[o].type != FrameType::non_keyframe)
-        paired.push_back(o);
-    if (paired.empty()) paired.push_back(0);
-    std::vector<float> ratios;
-    for (const std::size_t o : paired) {
-      for (std::size_t i = 0; i < b.results[o].depth.size(); ++i) {
-        const float above = a.results[start + o].depth[i];
-        const float below = b.results[o].depth[i];
-        if (std::isfinite(above) && std::isfinite(below) && std::abs(below) > 1.19e-7F) ratios.push_back(above / below);
-      }
-    }
-    std::sort(ratios.begin(), ratios.end());
-    b.scale = ratios.empty() ? 1 : std::clamp<double>(ratios[(ratios.size() - 1) / 2], 1e-3, 1e3);
-    const Rigid3 anchor_a = *world_from_camera(a.results[start + paired.back()].pose_enc);
-    const Rigid3 anchor_b = *world_from_camera(b.results[paired.back()].pose_enc);
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) {
-        double sum = 0;
-        for (int c = 0; c < 3; ++c) sum += anchor_a.rotation[i * 3 + c] * anchor_b.rotation[j * 3 + c];
-        b.rotation[i * 3 + j] = sum;
-      }
-    for (int i = 0; i < 3; ++i) {
-      double turned = 0;
-      for (int j = 0; j < 3; ++j) turned += b.rotation[i * 3 + j] * anchor_b.translation[j];
-      b.translation[i] = anchor_a.translation[i] - b.scale * turned;
-    }
-  }
-
-  static void warp(Window& window) {
-    for (FrameResult& result : window.results) {
-      Rigid3 camera = *world_from_camera(result.pose_enc);
-      Vec3 centre = camera.translation;
-      for (double& x : centre) x *= window.scale;
-      camera.translation = centre;
-      const Rigid3 placed = Rigid3{window.rotation, window.translation} * camera;
-      const PoseEncoding encoding = encode_camera(placed, {1, 1, 1, 1}, 2, 2);
-      std::copy_n(encoding.begin(), 7, result.pose_enc.begin());
-      for (float& depth : result.depth) depth = static_cast<float>(depth * window.scale);
     }
   }
 

@@ -83,6 +83,7 @@ TEST(PlanText, TellsThatFlowDecides) {
 TEST(CommonFrames, AreResultsImagesAndRatios) {
   EXPECT_EQ(common_frames_bytes(1, 10, 7, false), 70U * (2 * 8 + 2 * 3 + 4));
   EXPECT_EQ(common_frames_bytes(16, 10, 7, true), 16U * 70U * (2 * 24 + 2 * 3 + 4));
+  EXPECT_EQ(common_frames_bytes(1, 10, 7, false, true), 70U * (3 * 8 + 3 * 3 + 4));
   EXPECT_EQ(common_frames_bytes(0, 10, 7, true), 0U);
   EXPECT_GT(common_frames_bytes(std::int64_t{1} << 62, 16384, 16384, true), std::size_t{1} << 50);
 }

@@ -43,6 +43,24 @@ class RunTest : public testing::Test {
     for (int i = 0; i < count; ++i) write_content(folder_ / ("frames/img_" + std::to_string(i) + ".ppm"), picture(i));
   }
 
+  /// Makes 40 frames, and a model with which the reconstruction jumps at frame 30, where the pictures change, by many
+  /// times what counts as a jump, and does so again in a new window. Returns the model.
+  std::string make_jumping_run() const {
+    std::filesystem::create_directory(folder_ / "frames");
+    for (int i = 0; i < 40; ++i) {
+      std::string content = "P6 84 56 255\n";
+      for (int y = 0; y < 56; ++y)
+        for (int x = 0; x < 84; ++x)
+          for (int c = 0; c < 3; ++c)
+            content += static_cast<char>(i < 30 ? 255 * (1 - (x / 7 + y / 7) % 2) : (7 * x * y + 31 * c + i) % 256);
+      write_content(folder_ / ("frames/img_" + std::to_string(i) + ".ppm"), content);
+    }
+    const Outcome made =
+        run_program({"synth", "--config", "tiny", "--seed", "17", "--output", path("jumping.safetensors")});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    return path("jumping.safetensors");
+  }
+
   /// The words of a run over `frames` at the pictures' own size, and more words.
   std::vector<std::string> words(const std::string& output, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words = {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "expect_error.hpp"
 #include "lingbot_map/device_info.hpp"
 #include "lingbot_map/error.hpp"
 #include "run_report.hpp"
@@ -135,7 +136,7 @@ TEST(RunSettings, RefuseImpossibleValues) {
       {"--keyframe_interval 2.5", "--keyframe_interval: found \"2.5\""},
       {"--kv_cache_sliding_window 0", "--kv_cache_sliding_window: found 0"},
       {"--camera_num_iterations 0", "--camera_num_iterations: found 0"},
-      {"--on_collapse panic", "--on_collapse: found \"panic\", expected warn or stop"},
+      {"--on_collapse panic", "--on_collapse: found \"panic\", expected warn, reset or stop"},
       {"--flow_threshold -1", "--flow_threshold: found -1"},
       {"--flow_threshold nan", "--flow_threshold: found nan"},
       {"--flow_threshold inf", "--flow_threshold: found inf"},
@@ -197,6 +198,30 @@ TEST(RunSettings, WindowsAreTheLibrarysTerms) {
   EXPECT_FALSE(flow.keyframe_interval);
 }
 
+TEST(RunSettings, AStreamThatMayBeCutIsAnEndlessWindow) {
+  const auto settings = [](const std::string& flags) {
+    RunOptions options = parsed(kBasics + flags);
+    return settle(options);
+  };
+  for (const char* flag : {"", "--on_collapse warn", "--on_collapse stop"}) EXPECT_FALSE(settings(flag).windowed);
+  const RunSettings stream = settings("--on-collapse reset --window_alignment robust --keyframe_interval 3");
+  ASSERT_TRUE(stream.windowed);
+  EXPECT_TRUE(stream.windowed->endless);
+  EXPECT_TRUE(stream.windowed->cuts);
+  EXPECT_EQ(stream.windowed->overlap_size, 16);
+  EXPECT_EQ(stream.windowed->alignment, WindowAlignment::robust);
+  const RunSettings windows = settings("--on_collapse reset --mode windowed --overlap_size 5");
+  EXPECT_FALSE(windows.windowed->endless);
+  EXPECT_TRUE(windows.windowed->cuts);
+  EXPECT_EQ(windows.windowed->overlap_size, 5);
+  EXPECT_FALSE(settings("--mode windowed").windowed->cuts);
+  for (const char* mode : {"streaming", "windowed"})
+    test::expect_error(
+        ErrorCode::usage, [&] { (void)settings(std::string("--on_collapse reset --overlap_size 0 --mode ") + mode); },
+        HasSubstr("--on_collapse reset: --overlap_size is 0"));
+  EXPECT_NO_THROW((void)settings("--on_collapse reset --overlap_size 0 --overlap_keyframes 2"));
+}
+
 TEST(RunSettings, SayWhichWindowFlagsHaveNoEffect) {
   const auto notes = [](const std::string& flags) {
     RunOptions options = parsed(kBasics + flags);
@@ -207,6 +232,10 @@ TEST(RunSettings, SayWhichWindowFlagsHaveNoEffect) {
               testing::ElementsAre(StartsWith("--window_size: changes nothing without --mode windowed"),
                                    StartsWith("--overlap_size: "), StartsWith("--overlap_keyframes: "),
                                    StartsWith("--window_alignment: ")));
+  EXPECT_THAT(notes("--on_collapse reset --window_size 9 --overlap_size 5 --window_alignment robust"),
+              testing::ElementsAre(StartsWith("--window_size: changes nothing without --mode windowed")));
+  EXPECT_THAT(notes("--on_collapse reset --overlap_size 5 --overlap_keyframes 4"),
+              testing::ElementsAre(StartsWith("--overlap_size: ignored, because --overlap_keyframes")));
   EXPECT_THAT(notes("--mode windowed --overlap_size 16 --overlap_keyframes 20"),
               testing::ElementsAre(StartsWith("--overlap_size: ignored, because --overlap_keyframes")));
   EXPECT_THAT(notes("--max_non_keyframe_gap 9"),

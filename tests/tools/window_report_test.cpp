@@ -17,6 +17,7 @@ const WindowRecord kFirst{.frames = 64};
 const WindowRecord kSecond{.first_frame = 48,
                            .frames = 20,
                            .overlap = 16,
+                           .first_given = 48,
                            .scale = 1.25,
                            .depth_residual = 0.0131,
                            .position_residual = 0.012,
@@ -33,6 +34,11 @@ TEST(WindowText, TellsHowItWasPlaced) {
   EXPECT_EQ(window_text(1, blind), "window 1 from frame 48: 16 frames in common, scale 1.25");
   blind.aligned = false;
   EXPECT_THAT(window_text(1, blind), HasSubstr("in coordinates of its own"));
+  WindowRecord cut = blind;
+  cut.aligned = true;
+  cut.first_given = 64;
+  EXPECT_EQ(window_text(1, cut),
+            "window 1 from frame 48: 16 frames in common, its own results from frame 64 on, scale 1.25");
 }
 
 TEST(WindowWarnings, TellWhatStandsOut) {
@@ -72,6 +78,7 @@ TEST(WindowJson, HasEveryNumber) {
   EXPECT_EQ(json[0]["depth_residual"], nullptr);
   EXPECT_EQ(json[1]["first_frame"], 48);
   EXPECT_EQ(json[1]["overlap"], 16);
+  EXPECT_EQ(json[1]["first_given"], 48);
   EXPECT_EQ(json[1]["scale"], 1.25);
   EXPECT_NEAR(json[1]["rotation_residual_degrees"].get<double>(), 0.5, 1e-12);
   EXPECT_EQ(json[1]["transform"][15], 1);

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/message.hpp"
+
 namespace lingbot_map::tool {
 namespace {
 
@@ -27,7 +29,14 @@ class StreamOf final : public FrameStream {
   }
   std::vector<FrameResult> finish() override { return session_.finish(); }
 
-  void save(const std::filesystem::path& path) const override { session_.save(path); }
+  void cut(std::int64_t frame) override {
+    if constexpr (kWindowed) return session_.cut(frame);
+    fail(ErrorCode::internal, "internal error: a cut at frame ", frame, " of a session that cannot be cut");
+  }
+
+  void save(const std::filesystem::path& path, const CollapseWatch& watch) const override {
+    session_.save(path, &watch);
+  }
   std::int64_t frames_pushed() const override { return session_.frames_pushed(); }
   std::int64_t frames_given() const override {
     if constexpr (kWindowed) return session_.frames_final();

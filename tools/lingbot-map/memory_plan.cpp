@@ -52,13 +52,14 @@ SessionOptions filled_part(SessionOptions options, std::optional<std::int64_t> f
   return options;
 }
 
-std::size_t common_frames_bytes(std::int64_t overlap, int width, int height, bool world_points) noexcept {
+std::size_t common_frames_bytes(std::int64_t overlap, int width, int height, bool world_points, bool cuts) noexcept {
   const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
   const std::size_t result = pixels * sizeof(float) * (world_points ? 6 : 2);
   const std::size_t image = pixels * 3;
   const std::size_t ratios = pixels * sizeof(float);
   constexpr std::int64_t kMostFrames = std::int64_t{1} << 30;  // more than any memory holds, and no overflow
-  return static_cast<std::size_t>(std::min(overlap, kMostFrames)) * (2 * result + 2 * image + ratios);
+  return static_cast<std::size_t>(std::min(overlap, kMostFrames)) *
+         (2 * result + 2 * image + ratios + (cuts ? result + image : 0));
 }
 
 std::size_t fixed_bytes(const MemoryPlan& plan) noexcept {

@@ -17,8 +17,10 @@ namespace lingbot_map::tool {
 [[nodiscard]] SessionOptions filled_part(SessionOptions options, std::optional<std::int64_t> frames);
 
 /// Bytes in the host's memory for what waits where two windows meet: results of both for the common frames, their
-/// images for the second window and for the files, and the depth ratios of which the median is taken.
-[[nodiscard]] std::size_t common_frames_bytes(std::int64_t overlap, int width, int height, bool world_points) noexcept;
+/// images for the second window and for the files, and the depth ratios of which the median is taken. With `cuts` also
+/// for the results and images that are kept for one.
+[[nodiscard]] std::size_t common_frames_bytes(std::int64_t overlap, int width, int height, bool world_points,
+                                              bool cuts = false) noexcept;
 
 /// What a session takes beside the weights before it keeps a frame.
 [[nodiscard]] std::size_t fixed_bytes(const MemoryPlan& plan) noexcept;

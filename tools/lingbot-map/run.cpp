@@ -33,6 +33,7 @@
 #include "process_memory.hpp"
 #include "run_options.hpp"
 #include "run_output.hpp"
+#include "run_plan.hpp"
 #include "run_report.hpp"
 #include "run_saver.hpp"
 #include "run_stages.hpp"
@@ -61,9 +62,6 @@ class Run {
   void open_input();
   void find_saved_run();
   void load_model();
-  void choose_keyframe_interval();
-  void plan_memory();
-  [[nodiscard]] PlannedRun planned_run() const;
   void require_same_run_as_before();
   [[nodiscard]] std::unique_ptr<FrameStream> make_stream();
   [[nodiscard]] RunOutput make_output();
@@ -87,7 +85,6 @@ class Run {
   std::optional<nlohmann::ordered_json> complete_before_;  ///< identity of a run that needs no more
   double earlier_seconds_ = 0;                             ///< in all, of the processes before
   std::optional<Model> model_;
-  MemoryPlan plan_;
 };
 
 Run::Run(RunOptions options)
@@ -105,10 +102,11 @@ void Run::execute() {
   open_input();
   if (options_.resume && !options_.plan) find_saved_run();
   load_model();
-  choose_keyframe_interval();
-  plan_memory();
+  choose_keyframes(report_, settings_.keyframe_interval, console_);
+  const PlannedRun planned = planned_run(report_, *model_);
+  const MemoryPlan memory = memory_plan(report_, planned, *model_);
   if (options_.plan) {
-    print(plan_text(plan_, planned_run()));
+    print(plan_text(memory, planned));
     return;
   }
   if (options_.resume) require_same_run_as_before();
@@ -116,7 +114,7 @@ void Run::execute() {
     console_.info(message("the run in ", options_.output, " is complete: there is nothing to go on with"));
     return;
   }
-  require_memory(plan_, planned_run());
+  require_memory(memory, planned);
   stream();
 }
 
@@ -196,59 +194,6 @@ void Run::load_model() {
   for (const std::string& name : model_->unexpected_tensors()) console_.detail("not used: " + printable(name));
 }
 
-void Run::choose_keyframe_interval() {
-  int& interval = report_.session.keyframe_interval;
-  if (report_.session.flow_threshold > 0) {
-    console_.info(message("keyframes: by flow, above ", report_.session.flow_threshold, " pixels or after ",
-                          report_.session.max_non_keyframe_gap, " frames"));
-  } else if (settings_.keyframe_interval) {
-    interval = *settings_.keyframe_interval;
-  } else if (report_.windowed) {
-    console_.info("keyframe interval: 1, since no window grows beyond what the network was trained with");
-  } else {
-    interval = automatic_keyframe_interval(report_.expected_frames);
-    console_.info(message(
-        "keyframe interval: ", interval,
-        report_.expected_frames ? ", chosen for this number of frames" : ", since the number of frames is not known"));
-  }
-  if (!report_.windowed) return;
-  report_.windowed->session = report_.session;
-  const auto [frames, overlap] = WindowedSession::extent(*report_.windowed);
-  const bool by_flow = report_.session.flow_threshold > 0;
-  console_.info(message("windows: ", by_flow ? "at least " : "", frames, " frames each, ", by_flow ? "up to " : "",
-                        overlap, " in common",
-                        overlap == 0 ? ": without an overlap windows are not placed on each other" : ""));
-}
-
-void Run::plan_memory() {
-  const SessionOptions session = planned_run().session;
-  if (report_.windowed) {
-    WindowedOptions windowed = *report_.windowed;
-    windowed.session = session;
-    plan_ = WindowedSession::plan(*model_, windowed, report_.width, report_.height);
-  } else {
-    plan_ = Session::plan(*model_, session, report_.width, report_.height);
-  }
-}
-
-PlannedRun Run::planned_run() const {
-  PlannedRun run{.session = filled_part(report_.session, report_.expected_frames),
-                 .width = report_.width,
-                 .height = report_.height,
-                 .frames = report_.expected_frames,
-                 .dtype = report_.dtype,
-                 .on_cpu = report_.device == Device::cpu(),
-                 .free_bytes = device_info(report_.device).free_bytes};
-  if (report_.windowed) {
-    const auto [frames, overlap] = WindowedSession::extent(*report_.windowed);
-    const int keyframes = std::max(report_.windowed->window_size - run.session.scale_frames, 1);
-    run.session.window = std::min(run.session.window, keyframes);
-    run.most_kept = std::max(report_.windowed->window_size, run.session.scale_frames);
-    run.held_bytes = common_frames_bytes(overlap, run.width, run.height, model_->config().has_point_head);
-  }
-  return run;
-}
-
 std::unique_ptr<FrameStream> Run::make_stream() {
   if (!saved_) return open_stream(*model_, report_.session, report_.windowed);
   const std::filesystem::path file = checkpoints_.session_file(saved_->counts.frames);
@@ -300,7 +245,9 @@ void Run::stream() {
   if (!options_.intrinsics.empty()) console_.info("camera: known from " + options_.intrinsics);
   if (sky_) sky_->start(report_.counts.frames, from && from->sky ? &*from->sky : nullptr);
   RunSaver saver(checkpoints_, options_.checkpoint_every, identity, console_, from);
-  CollapseReport collapses(console_, on_collapse(options_.on_collapse));
+  CollapseReport collapses(console_, on_collapse(options_.on_collapse),
+                           report_.windowed ? WindowedSession::extent(*report_.windowed).overlap : 0);
+  if (from) collapses.restore(JsonFields(from->collapses, saved_in_), checkpoints_.session_file(from->counts.frames));
   RunStages stages({.input = *input_,
                     .stream = *stream,
                     .output = output,
@@ -346,7 +293,7 @@ void Run::stream() {
                              " frames have no usable pose or field of view, and so no points"));
   if (options_.profile || report_.device == Device::cpu()) report_.stages = stages.stage_times();
   report_.device_info = device_info(report_.device);
-  report_.collapses = collapses.all();
+  report_.collapses = collapses.summary();
   report_.windows.assign(stream->windows().begin(), stream->windows().end());
   report_.cache = stream->cache_stats();
   report_.cache_bytes = stream->cache_bytes();

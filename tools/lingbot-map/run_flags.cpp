@@ -39,8 +39,10 @@ void add_model_flags(Flags& flags, RunOptions& options) {
   flags.value("--camera_num_iterations", options.camera_num_iterations, "Refinement passes of the pose (4)", "N");
   flags.flag("--no_trajectory_memory", options.no_trajectory_memory,
              "Forget the special tokens of a keyframe with its patches, to see what they are good for");
-  flags.value("--on_collapse", options.on_collapse, "When translation, scale or confidence jump: say so, or end there",
-              "warn|stop");
+  flags.value(
+      "--on_collapse", options.on_collapse,
+      "When translation, scale or confidence jump: say so, go on in a new window placed on the last, or end there",
+      "warn|reset|stop");
   flags.value("--backend", options.backend, "Attention back end", "auto|sdpa|flashinfer");
   flags.flag("--use_sdpa", options.use_sdpa, "Same as --backend sdpa");
   flags.value("--device", options.device, "Where the network runs; auto: a GPU where there is one",
@@ -101,7 +103,7 @@ void add_run_flags(CLI::App& app, RunOptions& options) {
   Flags flags(app);
   add_input_flags(flags, options);
   add_model_flags(flags, options);
-  add_window_flags(flags, options);
+  add_window_flags(flags, options, "Windows (--mode windowed, --on_collapse reset)");
   add_output_flags(flags, options);
   add_sky_flags(flags, options);
   add_other_public_flags(flags, options);

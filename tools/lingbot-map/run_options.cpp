@@ -135,13 +135,14 @@ SessionOptions session_options(const RunOptions& options, const Device& device) 
 }
 
 /// Flags that are there and have no effect are told, since the public demo takes them in silence.
-void note_without_effect(RunOptions& options, bool windowed) {
+void note_without_effect(RunOptions& options, const RunSettings& settings) {
   const auto note = [&options](const auto& given, std::string_view flag, std::string_view why) {
     if (given) options.notes.push_back(message(flag, ": ", why));
   };
-  if (!windowed) {
-    constexpr std::string_view kWhy = "changes nothing without --mode windowed";
-    note(options.window_size, "--window_size", kWhy);
+  if (!settings.windowed || settings.windowed->endless)
+    note(options.window_size, "--window_size", "changes nothing without --mode windowed");
+  if (!settings.windowed) {
+    constexpr std::string_view kWhy = "changes nothing without --mode windowed or --on_collapse reset";
     note(options.overlap_size, "--overlap_size", kWhy);
     note(options.overlap_keyframes, "--overlap_keyframes", kWhy);
     note(options.window_alignment, "--window_alignment", kWhy);
@@ -176,12 +177,13 @@ RunSettings settle(RunOptions& options) {
   if (options.flow_threshold > 0 && settings.keyframe_interval)
     fail(ErrorCode::usage, "--flow_threshold and --keyframe_interval contradict each other; give one of them");
   const bool windowed = choice("--mode", options.mode, {"streaming", "windowed"}) == 1;
-  if (windowed) {
-    SessionOptions of_windows = settings.session;
-    of_windows.keyframe_interval = settings.keyframe_interval.value_or(1);
-    settings.windowed = windowed_options(options, of_windows);
+  const bool cuts = on_collapse(options.on_collapse) == OnCollapse::reset;
+  if (windowed || cuts) {
+    WindowedOptions windows{.session = settings.session, .cuts = cuts, .endless = !windowed};
+    windows.session.keyframe_interval = settings.keyframe_interval.value_or(1);
+    settings.windowed = windowed_options(options, windows);
   }
-  note_without_effect(options, windowed);
+  note_without_effect(options, settings);
   return settings;
 }
 

@@ -49,7 +49,7 @@ struct RunOptions : ExportOptions, WindowFlags {
   std::optional<int> max_non_keyframe_gap;  ///< unset: 100
   int camera_num_iterations = 4;
   bool no_trajectory_memory = false;
-  std::string on_collapse = "warn";  ///< or "stop"
+  std::string on_collapse = "warn";  ///< or "reset", "stop"
   std::string backend = "auto";
   bool use_sdpa = false;
   std::string device = "auto";
@@ -85,7 +85,7 @@ struct RunSettings {
   ModelOptions model;
   SessionOptions session;
   std::optional<int> keyframe_interval;  ///< unset: chosen from the number of frames
-  /// Set in windowed mode. Its session is the one above.
+  /// Set in windowed mode, and where --on_collapse may cut a stream: then it is endless. Its session is the one above.
   std::optional<WindowedOptions> windowed;
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "alignment_target.hpp"
-#include "lingbot_map/collapse_watch.hpp"
+#include "collapse_report.hpp"
 #include "lingbot_map/device_info.hpp"
 #include "lingbot_map/session.hpp"
 #include "run_options.hpp"
@@ -31,7 +31,7 @@ struct RunReport {
 
   RunOptions options;
   SessionOptions session;                       ///< the effective ones
-  std::optional<WindowedOptions> windowed;      ///< set in windowed mode; its session is not used
+  std::optional<WindowedOptions> windowed;      ///< set in windowed mode, and where a stream may be cut
   int image_size = 0;                           ///< the effective one
   std::optional<std::int64_t> expected_frames;  ///< before the first frame was read
   std::string input_fingerprint;
@@ -75,8 +75,8 @@ struct RunReport {
   } seconds;
   std::optional<StageTimes> stages;   ///< unset: not measured
   std::optional<SkyReport> sky;       ///< unset: no masks were asked for
-  std::vector<WindowRecord> windows;  ///< of windowed mode
-  std::vector<Collapse> collapses;    ///< jumps of the reconstruction, since the run was begun or resumed
+  std::vector<WindowRecord> windows;  ///< where `windowed` is set
+  CollapseSummary collapses;          ///< jumps of the reconstruction
   CacheStats cache;
   std::size_t cache_bytes = 0;
   std::size_t peak_memory_bytes = 0;

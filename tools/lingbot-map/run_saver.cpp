@@ -12,55 +12,58 @@ RunSaver::RunSaver(const CheckpointFolder& folder, int every, nlohmann::ordered_
     : folder_(folder), every_(every), identity_(std::move(identity)), console_(console) {
   if (every_ > 0) folder_.create();
   if (from == nullptr) return;
-  last_cut_ = saved_frames_ = from->counts.frames;
+  last_frames_ = saved_frames_ = from->counts.frames;
   left_out_ = from->left_out;
 }
 
-bool RunSaver::due(std::int64_t frames) const noexcept { return every_ > 0 && frames / every_ > last_cut_ / every_; }
+bool RunSaver::due(std::int64_t frames) const noexcept { return every_ > 0 && frames / every_ > last_frames_ / every_; }
 
-std::optional<Cut> RunSaver::save_session(const FrameStream& stream, std::int64_t results) {
-  last_cut_ = stream.frames_pushed();
+std::optional<SavePoint> RunSaver::save_session(const FrameStream& stream, const CollapseReport& collapses,
+                                                std::int64_t results) {
+  last_frames_ = stream.frames_pushed();
   try {
-    stream.save(folder_.session_file(results));
+    stream.save(folder_.session_file(results), collapses.watch());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::output) throw;
     warn(results, error);
     return std::nullopt;
   }
-  Cut cut;
-  cut.frames = results;
-  return cut;
+  SavePoint place;
+  place.frames = results;
+  place.collapses = collapses.state();
+  return place;
 }
 
 void RunSaver::note(const TimedFrame& frame) {
   left_out_.insert(left_out_.end(), frame.left_out.begin(), frame.left_out.end());
 }
 
-void RunSaver::commit(const Cut& cut, const RunOutput& output, const RunReport& report) {
+void RunSaver::commit(const SavePoint& place, const RunOutput& output, const RunReport& report) {
   SavedRun run{.identity = identity_,
-               .position = cut.position,
+               .position = place.position,
                .left_out = left_out_,
                .counts = report.counts,
-               .seconds = cut.seconds,
-               .stages = cut.stages,
+               .seconds = place.seconds,
+               .stages = place.stages,
                .sky = report.sky,
                .start = report.start,
+               .collapses = place.collapses,
                .output = output.state()};
   run.seconds.write = report.seconds.write;
   try {
     output.sync();
-    folder_.write_run(to_json(run), cut.frames);
+    folder_.write_run(to_json(run), place.frames);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::output) throw;
     std::error_code ignored;
     // One with as many results goes with the older state just as well.
-    if (cut.frames != saved_frames_) std::filesystem::remove(folder_.session_file(cut.frames), ignored);
-    warn(cut.frames, error);
+    if (place.frames != saved_frames_) std::filesystem::remove(folder_.session_file(place.frames), ignored);
+    warn(place.frames, error);
     return;
   }
-  saved_frames_ = cut.frames;
+  saved_frames_ = place.frames;
   warned_ = false;
-  console_.detail(message("saved after ", cut.frames, " frames"));
+  console_.detail(message("saved after ", place.frames, " frames"));
 }
 
 void RunSaver::warn(std::int64_t frames, const Error& error) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint_folder.hpp"
+#include "collapse_report.hpp"
 #include "console.hpp"
 #include "frame_stream.hpp"
 #include "input_frames.hpp"
@@ -18,13 +19,14 @@
 
 namespace lingbot_map::tool {
 
-/// The place between two results at which a run was cut: the session has been saved as it was there. It travels to the
+/// The place between two results at which a run is saved: the session has been saved as it was there. It travels to the
 /// writing thread behind the results before it, where the files are then as they were there, too.
-struct Cut {
+struct SavePoint {
   std::int64_t frames = 0;  ///< results before it
   InputPosition position;   ///< of the last frame before it
   StageTimes stages;
-  RunReport::Seconds seconds;  ///< up to there, all but `write`
+  RunReport::Seconds seconds;        ///< up to there, all but `write`
+  nlohmann::ordered_json collapses;  ///< CollapseReport::state()
 };
 
 /// Saves a run every so many frames. One that cannot be saved (a full disk) goes on: a warning is told once, the state
@@ -37,19 +39,22 @@ class RunSaver {
            const SavedRun* from);
 
   // ---- The computing thread; frames are those that the stream was given. ----
-  /// Whether the run should be cut after so many frames.
+  /// Whether the run should be saved after so many frames.
   [[nodiscard]] bool due(std::int64_t frames) const noexcept;
-  /// Whether a run that ends early after so many frames should be cut there.
-  [[nodiscard]] bool worth_a_last_one(std::int64_t frames) const noexcept { return every_ > 0 && frames > last_cut_; }
-  /// Saves the session of a stream that gave so many results, and of which none is on its way. Nothing if it cannot be
-  /// written.
-  [[nodiscard]] std::optional<Cut> save_session(const FrameStream& stream, std::int64_t results);
+  /// Whether a run that ends early after so many frames should be saved there.
+  [[nodiscard]] bool worth_a_last_one(std::int64_t frames) const noexcept {
+    return every_ > 0 && frames > last_frames_;
+  }
+  /// Saves the session of a stream that gave so many results, and of which none is on its way, with the watch over
+  /// them. Nothing if it cannot be written.
+  [[nodiscard]] std::optional<SavePoint> save_session(const FrameStream& stream, const CollapseReport& collapses,
+                                                      std::int64_t results);
 
   // ---- The writing thread. ----
   /// Takes note of the frames that were left out before this one.
   void note(const TimedFrame& frame);
-  /// Completes the saved state: everything before the cut has been written.
-  void commit(const Cut& cut, const RunOutput& output, const RunReport& report);
+  /// Completes the saved state: everything before that place has been written.
+  void commit(const SavePoint& place, const RunOutput& output, const RunReport& report);
 
   /// Results before the last whole state, 0 if there is none. After the threads have ended.
   [[nodiscard]] std::int64_t saved_frames() const noexcept { return saved_frames_; }
@@ -61,7 +66,7 @@ class RunSaver {
   int every_;
   nlohmann::ordered_json identity_;
   Console& console_;
-  std::int64_t last_cut_ = 0;
+  std::int64_t last_frames_ = 0;  ///< given to the stream when it was saved last
   std::int64_t saved_frames_ = 0;
   std::vector<std::string> left_out_;
   std::atomic<bool> warned_ = false;

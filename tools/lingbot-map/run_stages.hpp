@@ -43,8 +43,8 @@ class RunStages {
   /// are read again, since the files need them, and are not given to it.
   RunStages(const RunParts& parts, const SavedRun* from, RunReport& report);
 
-  /// Runs to the end of the input, or until `stop` ends it. Throws what went wrong first, when all that came before is
-  /// written.
+  /// Runs to the end of the input, or until `stop` ends it. Throws what went wrong first, a jump that ends the run
+  /// included, when all that came before is written.
   void run(std::stop_source& stop);
   /// Of all processes of the run.
   [[nodiscard]] StageTimes stage_times() const;
@@ -56,18 +56,21 @@ class RunStages {
     TimedFrame frame;
   };
   /// What travels from the computing thread to the writing one.
-  using Step = std::variant<FrameOutcome, Cut>;
+  using Step = std::variant<FrameOutcome, SavePoint>;
 
   // ---- The reading thread. ----
   std::optional<TimedFrame> read(const std::stop_source& stop);
 
   // ---- The computing thread. ----
-  std::vector<Step> compute(TimedFrame frame);
+  std::vector<Step> compute(TimedFrame frame, std::stop_source& stop);
   std::vector<Step> drain();
   std::vector<Step> finish(const std::stop_source& stop);
   void collect_all_but(int on_their_way, std::vector<Step>& steps);
-  void pair_up(std::vector<FrameResult> results, std::vector<Step>& steps);
-  void cut(std::vector<Step>& steps);
+  /// Takes results up to one that jumped; whether the stream was cut there.
+  bool take(std::vector<FrameResult> results, std::vector<Step>& steps);
+  void pair_up(FrameResult result, std::vector<Step>& steps);
+  void save(std::vector<Step>& steps);
+  void tell_windows();
   /// Frames given to the stream since the run began.
   [[nodiscard]] std::int64_t submitted() const { return results_ + std::ssize(waiting_); }
 
@@ -88,6 +91,8 @@ class RunStages {
   InputPosition last_;   ///< of the last frame that has a result
   double decoded_ = 0;   ///< seconds of reading up to that frame
   bool broken_ = false;  ///< a frame failed on its way through the network
+  bool can_cut_ = true;  ///< the stream could compute frames again
+  bool ended_ = false;   ///< a result jumped, and the run is to end before it
   std::atomic<bool> input_ended_ = false;
 };
 

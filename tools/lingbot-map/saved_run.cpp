@@ -14,10 +14,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 /// Flags that may differ when a run goes on: where input, model and output are found (what they hold is compared),
-/// where and how it is computed, and what concerns only frames that are still to come.
+/// where and how it is computed, and what concerns only frames that are still to come. on_collapse is one of these, but
+/// for reset, which needs another session.
 constexpr std::array<std::string_view, 15> kMayDiffer = {
     "image_folder", "video_path",      "model_path",       "config",       "keyframe_interval_is_automatic",
     "backend",      "device",          "threads",          "graphs",       "profile",
@@ -111,6 +112,7 @@ Json to_json(const SavedRun& run) {
           {"stages", stages_json(run.stages)},
           {"sky", sky_json(run.sky)},
           {"start", run.start},
+          {"collapses", run.collapses},
           {"output", run.output}};
 }
 
@@ -129,6 +131,7 @@ SavedRun saved_run_of(const JsonFields& fields) {
           .stages = stages_of(fields.object("stages")),
           .sky = sky_of(fields),
           .start = fields.text("start"),
+          .collapses = fields.object("collapses").json(),
           .output = fields.object("output").json()};
 }
 
@@ -146,8 +149,9 @@ Json identity_of(const Json& report) {
 
 void require_same_run(const Json& saved, const Json& here, const std::string& source) {
   for (const auto& item : here.at("settings").items()) {
-    if (std::ranges::find(kMayDiffer, item.key()) != kMayDiffer.end()) continue;
     const Json before = at(saved, "settings", item.key().c_str());
+    const bool resets = item.key() == "on_collapse" && (before == "reset" || item.value() == "reset");
+    if (!resets && std::ranges::find(kMayDiffer, item.key()) != kMayDiffer.end()) continue;
     // Known cameras may lie elsewhere now; their numbers are compared below.
     if (item.key() == "intrinsics" && before.is_string() && item.value().is_string()) continue;
     if (before != item.value())

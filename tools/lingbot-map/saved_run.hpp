@@ -23,6 +23,7 @@ struct SavedRun {
   StageTimes stages;
   std::optional<SkyReport> sky;  ///< its counts and times
   std::string start;
+  nlohmann::ordered_json collapses;  ///< CollapseReport::state()
   WriterState output;
 };
 

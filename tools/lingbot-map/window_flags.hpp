@@ -17,10 +17,10 @@ struct WindowFlags {
 };
 
 /// Adds them under a heading of their own; parsing writes to `place`, which must outlive `flags`.
-void add_window_flags(Flags& flags, WindowFlags& place);
+void add_window_flags(Flags& flags, WindowFlags& place, const std::string& heading);
 
-/// The same in the library's terms, for windows of such sessions. Throws Error(usage) that names the flag, what was
-/// found and what is expected, also where the options contradict each other.
-[[nodiscard]] WindowedOptions windowed_options(const WindowFlags& flags, const SessionOptions& session);
+/// `others`, which are set already, and what the flags say. Throws Error(usage) that names the flag, what was found and
+/// what is expected, also where the options contradict each other.
+[[nodiscard]] WindowedOptions windowed_options(const WindowFlags& flags, const WindowedOptions& others);
 
 }  // namespace lingbot_map::tool

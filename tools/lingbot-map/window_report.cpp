@@ -43,6 +43,8 @@ void WindowReport::tell(std::span<const WindowRecord> windows) {
 
 std::string window_text(std::size_t number, const WindowRecord& window) {
   std::string text = message(name_of_window(number, window), ": ", window.overlap, " frames in common");
+  if (window.first_given > window.first_frame)
+    text += message(", its own results from frame ", window.first_given, " on");
   if (!window.aligned) return text + ", in coordinates of its own";
   text += message(", scale ", rounded(window.scale));
   if (window.depth_residual) text += message(", depth differs by ", rounded(100 * *window.depth_residual), " %");
@@ -75,6 +77,7 @@ nlohmann::ordered_json to_json(std::span<const WindowRecord> windows) {
     list.push_back({{"first_frame", window.first_frame},
                     {"frames", window.frames},
                     {"overlap", window.overlap},
+                    {"first_given", window.first_given},
                     {"aligned", window.aligned},
                     {"scale", window.scale},
                     {"transform", window.transform},

@@ -83,7 +83,7 @@ class BenchMemory {
       Setting setting{.session = settings_.session, .windowed = {}};
       setting.session.keyframe_interval =
           static_cast<int>(std::min<std::int64_t>(whole_number("--keyframe_interval", text, 1), 1 << 30));
-      if (windowed_) setting.windowed = windowed_options(flags.windows, setting.session);
+      if (windowed_) setting.windowed = windowed_options(flags.windows, {.session = setting.session});
       require_enough_frames(setting);
       streams_.push_back(setting);
     }
@@ -275,7 +275,7 @@ void add_bench_memory(CLI::App& app) {
   adder.value("--frames", flags->frames, "Length of the stream (10000)", "N");
   adder.value("--keyframe_interval", flags->keyframe_interval, "Every n-th frame is kept (1)", "LIST");
   adder.value("--mode", flags->mode, "One stream (the default), or windows that each begin anew", "streaming|windowed");
-  add_window_flags(adder, flags->windows);
+  add_window_flags(adder, flags->windows, "Windows (--mode windowed)");
   add_stream_flags(adder, flags->stream);
   command->callback([flags] { BenchMemory(*flags).run(); });
 }
