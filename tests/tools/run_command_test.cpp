@@ -54,6 +54,19 @@ TEST_F(RunTest, WritesEveryFile) {
   EXPECT_EQ(frame.at("images").shape, "3,56,84");
 }
 
+TEST_F(RunTest, TakesNoMemoryForAWindowThatItsImagesCannotFill) {
+  make_frames(11);
+  const auto with_window = [this](const std::string& output, const std::string& window) {
+    return run_program(words(output, {"--num_scale_frames", "4", "--kv_cache_sliding_window", window}));
+  };
+  ASSERT_EQ(with_window("fitting", "7").exit_code, 0);
+  const Outcome outcome = with_window("large", "2000000000");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(report("large")["settings"]["kv_cache_sliding_window"], 7);
+  EXPECT_EQ(report("large")["cache"]["bytes"], report("fitting")["cache"]["bytes"]);
+  EXPECT_EQ(content_of(folder_ / "large/trajectory.txt"), content_of(folder_ / "fitting/trajectory.txt"));
+}
+
 TEST_F(RunTest, ReportsSettingsCountsAndCache) {
   make_frames(11);
   ASSERT_EQ(

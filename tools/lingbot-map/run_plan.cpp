@@ -39,17 +39,22 @@ void tell_windows(const WindowedOptions& windowed, Console& console) {
                        overlap == 0 ? ": without an overlap windows are not placed on each other" : ""));
 }
 
+/// What a video says of its length is an estimate: more frames may come. Of images some may be left out, at most.
+bool frames_are_counted(const RunReport& report) { return report.options.video_path.empty(); }
+
 }  // namespace
 
 void choose_keyframes(RunReport& report, std::optional<int> interval, Console& console) {
   choose_interval(report, interval, console);
+  if (frames_are_counted(report)) report.session.window = filled_part(report.session, report.expected_frames).window;
   if (!report.windowed) return;
   report.windowed->session = report.session;
   tell_windows(*report.windowed, console);
 }
 
 PlannedRun planned_run(const RunReport& report, const Model& model) {
-  PlannedRun run{.session = filled_part(report.session, report.expected_frames),
+  const auto counted = frames_are_counted(report) ? report.expected_frames : std::nullopt;
+  PlannedRun run{.session = filled_part(report.session, counted),
                  .width = report.width,
                  .height = report.height,
                  .frames = report.expected_frames,
