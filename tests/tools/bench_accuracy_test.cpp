@@ -51,6 +51,29 @@ TEST(BenchAccuracy, TakesOtherScenesAndFewerKeyframes) {
   EXPECT_NE(fewer[1]["each"][0], second[1]["each"][0]);
 }
 
+TEST(BenchAccuracy, MeasuresWindows) {
+  const auto run = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"bench",  "accuracy", "--config", "tiny", "--device", "cpu", "--size",   "56x42",
+                                      "--kind", "orbit",    "--frames", "14",   "--scenes", "1",   "--output", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return results_of(run_program(words))[1];
+  };
+  const std::vector<std::string> small = {"--mode", "windowed", "--scale_frames", "3", "--window_size", "6"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const json stream = run({"--scale_frames", "3"});
+  EXPECT_FALSE(stream.contains("windows"));
+  const json windows = run(with(small, {"--overlap_size", "2"}));
+  EXPECT_EQ(windows["method"], "lingbot-map, windows of 6, 2 in common");
+  EXPECT_EQ(windows["windows"], json({{"frames", 6}, {"overlap", 2}, {"alignment", "exact"}}));
+  EXPECT_NE(windows["each"], stream["each"]);
+  const json robust = run(with(small, {"--overlap_size", "2", "--window_alignment", "robust"}));
+  EXPECT_EQ(robust["windows"]["alignment"], "robust");
+  EXPECT_EQ(run(with(small, {"--overlap_keyframes", "4"}))["windows"]["overlap"], 4);
+}
+
 TEST(BenchAccuracy, RefusesWhatMakesNoSense) {
   for (const auto& [more, expected] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--kind", "castle"}, "--kind: found \"castle\", expected room, corridor, street or orbit"},
@@ -58,7 +81,10 @@ TEST(BenchAccuracy, RefusesWhatMakesNoSense) {
            {{"--frames", "2"}, "--frames: found 2, expected 3 or more"},
            {{"--first_seed", "-1"}, "--first_seed: found \"-1\""},
            {{"--first_seed", "x"}, "--first_seed: found \"x\""},
-           {{"--keyframe_interval", "0"}, "--keyframe_interval: found 0"}}) {
+           {{"--keyframe_interval", "0"}, "--keyframe_interval: found 0"},
+           {{"--mode", "sideways"}, "--mode: found \"sideways\""},
+           {{"--overlap_size", "2"}, "--overlap_size: found without --mode windowed"},
+           {{"--mode", "windowed", "--window_size", "0"}, "--window_size: found 0"}}) {
     std::vector<std::string> words = {"bench", "accuracy", "--config", "tiny"};
     words.insert(words.end(), more.begin(), more.end());
     expect_failure(run_program(words), 2, HasSubstr(expected));

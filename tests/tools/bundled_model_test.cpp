@@ -77,5 +77,22 @@ TEST_F(BundledModel, ReconstructsARoomItHasNotSeen) {
   EXPECT_LT(found.at("depth").at("abs_rel").get<double>(), 0.1);
 }
 
+TEST_F(BundledModel, AdvisesWindowsForLongStreams) {
+  std::filesystem::create_directory(folder_ / "frames");
+  const std::string picture = "P6 14 14 255\n" + std::string(3 * 14 * 14, 'x');
+  for (int i = 0; i < 201; ++i) write_content(folder_ / ("frames/" + std::to_string(i) + ".ppm"), picture);
+  const auto said = [this](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"run", "--image_folder", path("frames"), "--output", path("out"), "--plan"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = run_program(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.err;
+  };
+  const std::string advice = "for some 200 frames in one stream; for more take --mode windowed";
+  EXPECT_THAT(said({}), testing::HasSubstr(advice));
+  EXPECT_THAT(said({"--first_k", "200"}), testing::Not(testing::HasSubstr(advice)));
+  EXPECT_THAT(said({"--mode", "windowed"}), testing::Not(testing::HasSubstr(advice)));
+}
+
 }  // namespace
 }  // namespace lingbot_map::test

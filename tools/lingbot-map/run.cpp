@@ -120,7 +120,8 @@ void Run::execute() {
 
 /// Before the weights are read, which may take long: whatever is wrong with the input is said at once.
 void Run::open_input() {
-  if (options_.model_path.empty()) {
+  const bool bundled = options_.model_path.empty();
+  if (bundled) {
     options_.model_path = default_model().string();
     report_.options.model_path = options_.model_path;
     console_.info("model: " + options_.model_path + ", which comes with the program");
@@ -147,6 +148,9 @@ void Run::open_input() {
   if (const auto cameras = options_.known_cameras()) report_.cameras_fingerprint = cameras->fingerprint();
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
+  if (bundled && !settings_.windowed && report_.expected_frames.value_or(0) > kDefaultModelFrames)
+    console_.warning(message("the model that comes with the program keeps its way for some ", kDefaultModelFrames,
+                             " frames in one stream; for more take --mode windowed"));
 }
 
 void Run::find_saved_run() {

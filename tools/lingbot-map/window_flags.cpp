@@ -1,5 +1,7 @@
 #include "window_flags.hpp"
 
+#include <utility>
+
 #include "base/message.hpp"
 #include "choices.hpp"
 
@@ -37,6 +39,14 @@ WindowedOptions windowed_options(const WindowFlags& flags, const WindowedOptions
     fail(error.code(), windowed.endless ? "--on_collapse reset: " : "--mode windowed: ", error.what());
   }
   return windowed;
+}
+
+void require_no_window_flags(const WindowFlags& flags) {
+  for (const auto& [flag, is_given] : {std::pair{"--window_size", flags.window_size.has_value()},
+                                       std::pair{"--overlap_size", flags.overlap_size.has_value()},
+                                       std::pair{"--overlap_keyframes", flags.overlap_keyframes.has_value()},
+                                       std::pair{"--window_alignment", flags.window_alignment.has_value()}})
+    if (is_given) fail(ErrorCode::usage, flag, ": found without --mode windowed; give both or none");
 }
 
 }  // namespace lingbot_map::tool

@@ -23,4 +23,7 @@ void add_window_flags(Flags& flags, WindowFlags& place, const std::string& headi
 /// what is expected, also where the options contradict each other.
 [[nodiscard]] WindowedOptions windowed_options(const WindowFlags& flags, const WindowedOptions& others);
 
+/// For a command without windows: throws Error(usage) that names the first flag that is given.
+void require_no_window_flags(const WindowFlags& flags);
+
 }  // namespace lingbot_map::tool

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +17,11 @@
 #include "evaluation/baselines.hpp"
 #include "evaluation/depth_evaluation.hpp"
 #include "evaluation/evaluate.hpp"
+#include "frame_stream.hpp"
 #include "geometry/camera.hpp"
 #include "scene/sequence.hpp"
 #include "stopwatch.hpp"
+#include "window_flags.hpp"
 
 namespace lingbot_map::tool {
 namespace {
@@ -33,6 +36,8 @@ struct AccuracyFlags {
   std::string first_seed = "0";
   int keyframe_interval = 1;
   bool no_trajectory_memory = false;
+  std::string mode = "streaming";
+  WindowFlags windows;
 };
 
 const std::vector<Column> kColumns = {{"method", "/method"},
@@ -102,7 +107,8 @@ Recording record(const scene::Sequence& sequence) {
   return recording;
 }
 
-Estimate reconstruct(const Model& model, const SessionOptions& options, const std::vector<Image>& images) {
+Estimate reconstruct(const Model& model, const SessionOptions& options, const std::optional<WindowedOptions>& windowed,
+                     const std::vector<Image>& images) {
   Estimate estimate;
   const auto take = [&estimate](std::vector<FrameResult> results) {
     for (FrameResult& result : results) {
@@ -111,13 +117,13 @@ Estimate reconstruct(const Model& model, const SessionOptions& options, const st
       estimate.depth.push_back({result.width, result.height, std::move(result.depth)});
     }
   };
-  Session session(model, options);
+  const std::unique_ptr<FrameStream> stream = open_stream(model, options, windowed);
   const Stopwatch watch;
   for (const Image& image : images) {
-    session.submit(image);
-    while (session.in_flight() > 1) take(session.collect());
+    stream->submit(image);
+    while (stream->in_flight() > 1) take(stream->collect());
   }
-  take(session.finish());
+  take(stream->finish());
   estimate.seconds = watch.seconds();
   return estimate;
 }
@@ -188,6 +194,10 @@ class BenchAccuracy {
     }
     settings_.session.keyframe_interval = flags_.keyframe_interval;
     settings_.session.trajectory_memory = !flags_.no_trajectory_memory;
+    if (choice("--mode", flags_.mode, {"streaming", "windowed"}) == 1)
+      windowed_ = windowed_options(flags_.windows, {.session = settings_.session});
+    else
+      require_no_window_flags(flags_.windows);
   }
 
   void run() {
@@ -201,18 +211,38 @@ class BenchAccuracy {
         for (const AttentionKind backend : settings_.backends) {
           SessionOptions options = settings_.session;
           options.attention = backend;
-          Json entries = {
-              {"method", flags_.no_trajectory_memory ? "lingbot-map, no trajectory memory" : "lingbot-map"}};
+          std::optional<WindowedOptions> windowed = windowed_;
+          if (windowed) windowed->session = options;
+          Json entries = {{"method", method_name()}};
           entries.update(conditions(settings_, model, Session(model, options).attention(), size));
           entries["keyframe_interval"] = options.keyframe_interval;
           entries["trajectory_memory"] = options.trajectory_memory;
-          measure(size, entries, [&](const Recording& truth) { return reconstruct(model, options, truth.images); });
+          if (windowed) entries["windows"] = windows_json(*windowed);
+          measure(size, entries,
+                  [&](const Recording& truth) { return reconstruct(model, options, windowed, truth.images); });
         }
       }
     }
   }
 
  private:
+  [[nodiscard]] std::string method_name() const {
+    std::string name = "lingbot-map";
+    if (windowed_) {
+      const auto [frames, overlap] = WindowedSession::extent(*windowed_);
+      name += message(", windows of ", frames, ", ", overlap, " in common");
+    }
+    if (flags_.no_trajectory_memory) name += ", no trajectory memory";
+    return name;
+  }
+
+  static Json windows_json(const WindowedOptions& windowed) {
+    const auto [frames, overlap] = WindowedSession::extent(windowed);
+    return {{"frames", frames},
+            {"overlap", overlap},
+            {"alignment", windowed.alignment == WindowAlignment::exact ? "exact" : "robust"}};
+  }
+
   /// The model that comes with the program, unless another or a configuration is named.
   static StreamFlags with_model(StreamFlags flags) {
     if (flags.model_path.empty() && flags.config.empty()) flags.model_path = default_model().string();
@@ -260,6 +290,7 @@ class BenchAccuracy {
   std::uint64_t first_seed_;
   StreamSettings settings_;
   std::vector<scene::SceneKind> kinds_;
+  std::optional<WindowedOptions> windowed_;
   ResultTable table_;
 };
 
@@ -282,7 +313,9 @@ void add_bench_accuracy(CLI::App& app) {
   adder.value("--keyframe_interval", flags->keyframe_interval, "Every n-th frame is kept (1)", "N");
   adder.flag("--no_trajectory_memory", flags->no_trajectory_memory,
              "Forget the special tokens of a keyframe with its patches");
-  add_stream_flags(adder, flags->stream);
+  adder.value("--mode", flags->mode, "One stream (the default), or windows that each begin anew", "streaming|windowed");
+  add_window_flags(adder, flags->windows, "Windows (--mode windowed)");
+  add_stream_flags(adder, flags->stream, UnnamedModel::bundled);
   command->callback([flags] { BenchAccuracy(*flags).run(); });
 }
 

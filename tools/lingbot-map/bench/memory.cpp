@@ -78,7 +78,7 @@ class BenchMemory {
         settings_(StreamSettings::of(flags.stream)),
         windowed_(choice("--mode", flags.mode, {"streaming", "windowed"}) == 1),
         table_(std::cout, settings_.output, machine_json(settings_.device.to_string())) {
-    if (!windowed_) require_no_window_flags();
+    if (!windowed_) require_no_window_flags(flags.windows);
     for (const std::string& text : list_of("--keyframe_interval", flags.keyframe_interval)) {
       Setting setting{.session = settings_.session, .windowed = {}};
       setting.session.keyframe_interval =
@@ -106,15 +106,6 @@ class BenchMemory {
   }
 
  private:
-  void require_no_window_flags() const {
-    const WindowFlags& given = flags_.windows;
-    for (const auto& [flag, is_given] : {std::pair{"--window_size", given.window_size.has_value()},
-                                         std::pair{"--overlap_size", given.overlap_size.has_value()},
-                                         std::pair{"--overlap_keyframes", given.overlap_keyframes.has_value()},
-                                         std::pair{"--window_alignment", given.window_alignment.has_value()}})
-      if (is_given) fail(ErrorCode::usage, flag, ": found without --mode windowed; give both or none");
-  }
-
   void require_enough_frames(const Setting& setting) const {
     const SessionOptions& session = setting.session;
     if (setting.windowed) {

@@ -26,17 +26,22 @@ Image make_frame(const FrameSize& size, int number) {
 
 }  // namespace
 
-void add_stream_flags(Flags& flags, StreamFlags& place) {
+void add_stream_flags(Flags& flags, StreamFlags& place, UnnamedModel model) {
   flags.group("Model");
-  flags.value("--config", place.config, "Sizes of a model with synthetic weights (official), or what a file lacks",
-              "official|tiny|FILE.json");
-  flags.value("--model_path", place.model_path, "A checkpoint in place of that: .pt or .safetensors", "FILE");
+  const bool bundled = model == UnnamedModel::bundled;
+  flags.value(
+      "--config", place.config,
+      message("Sizes of a model with synthetic weights", bundled ? "" : " (official)", ", or what a file lacks"),
+      "official|tiny|FILE.json");
+  flags.value("--model_path", place.model_path,
+              message("A checkpoint in place of that: .pt or .safetensors", bundled ? " (comes with the program)" : ""),
+              "FILE");
   flags.value("--device", place.device, "auto: a GPU where there is one", "auto|cpu|cuda[:N]");
   flags.value("--dtype", place.dtype, "auto, fp32, bf16, fp16", "LIST");
   flags.value("--threads", place.threads, "Of the CPU; 0: one for each processor (0)", "N");
   flags.group("Stream");
   flags.value("--backend", place.backend, "Attention: auto, sdpa, flashinfer", "LIST");
-  flags.value("--size", place.size, "Pixels of a frame, multiples of 14 (518x378)", "LIST");
+  flags.value("--size", place.size, message("Pixels of a frame, multiples of 14 (", place.size, ")"), "LIST");
   flags.value("--scale_frames,--num_scale_frames", place.scale_frames, "Frames of the first pass (8)", "N");
   flags.value("--window,--kv_cache_sliding_window", place.window, "Keyframes kept whole (64)", "N");
   flags.value("--camera_iterations,--camera_num_iterations", place.camera_iterations, "Passes of the camera head (4)",

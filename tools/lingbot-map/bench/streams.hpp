@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -27,8 +28,10 @@ struct StreamFlags {
   bool no_graphs = false;
   std::string output = "md";
 };
-/// Adds them to a command.
-void add_stream_flags(Flags& flags, StreamFlags& place);
+/// What is taken where neither --config nor --model_path is given.
+enum class UnnamedModel : std::uint8_t { official, bundled };
+/// Adds them to a command; the help tells the size that `place` has.
+void add_stream_flags(Flags& flags, StreamFlags& place, UnnamedModel model = UnnamedModel::official);
 
 /// The same in the library's terms.
 struct StreamSettings {
