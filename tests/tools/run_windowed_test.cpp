@@ -57,6 +57,7 @@ TEST_F(RunWindowedTest, WritesWhatThePublicSystemComputes) {
     EXPECT_EQ(meta.at("frame_type").values<std::uint8_t>(), golden.bytes(prefix + "frame_type"));
     const auto keyframes = meta.at("is_keyframe").values<std::uint8_t>();
     EXPECT_EQ(std::vector<float>(keyframes.begin(), keyframes.end()), golden.floats(prefix + "is_keyframe"));
+    EXPECT_THAT(outcome.err, HasSubstr(std::to_string(std::ranges::count(keyframes, 1)) + " kept; results in "));
     EXPECT_EQ(meta.at("chunk_scales").type, "<f4");
     EXPECT_EQ(meta.at("chunk_scales").shape, "6");
     EXPECT_EQ(meta.at("chunk_transforms").shape, "6,4,4");

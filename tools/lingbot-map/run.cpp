@@ -330,7 +330,7 @@ void Run::end(RunStatus status, const std::exception_ptr& failure) {
   write_report();
   const RunReport::Counts& counts = report_.counts;
   console_.info(message(counts.frames, " frames in ", std::lround(report_.seconds.stream * 10) / 10.0, " s (",
-                        rate_text(counts.frames, report_.seconds.stream), "), ", report_.cache.frame_count,
+                        rate_text(counts.frames, report_.seconds.stream), "), ", counts.scale_frames + counts.keyframes,
                         " kept; results in ", options_.output));
   if (options_.profile && report_.stages) print(stage_table(*report_.stages, report_.seconds.inference, counts.frames));
   if (status == RunStatus::interrupted) throw Interrupted{};
