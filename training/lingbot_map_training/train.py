@@ -6,7 +6,6 @@ torchrun --nproc_per_node 2 -m lingbot_map_training.train --weights run1/weights
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import json
@@ -24,52 +23,24 @@ from torch import Tensor, nn
 from . import weights
 from .augment import augment
 from .auxiliary import Auxiliary
-from .evaluate import evaluate, parse_size
+from .evaluate import evaluate
 from .export import TYPES
 from .feeder import Feeder, SequenceShape
 from .model import Network
 from .optimisers import MeanWeights, make_optimisers
 from .pool import FRAME_BYTES_PER_PIXEL, Pool
 from .processes import Gradients, Group
+from .progress import ProgressLog
 from .scenes import FIRST_TRAINING_SEED, SceneLibrary, SceneSource
 from .schedule import Schedule, Stage, default_schedule
+from .settings import Settings, parse_arguments
 from .step import RecordedStep, Step, StepInputs, Terms
 from .streaming import StreamPlan, StreamSettings, random_gap, random_settings
 from .transfer import send
 
-LOG_SECONDS = 4.0
 PROFILED_STEP = 15
 LONGEST_GRADIENT = 10.0
 AUXILIARY = "auxiliary."
-
-
-@dataclasses.dataclass
-class Settings:
-    model: str = "training/configs/mini.json"
-    weights: str | None = None
-    state: str | None = None
-    output: Path = Path("training-run")
-    minutes: float = 8.5
-    span: tuple[float, float] = (0.0, 1.0)
-    size: tuple[int, int] = (168, 126)
-    sequence_frames: int = 200
-    frames_per_step: int = 960
-    dense_share: float = 0.25
-    lr: float = 2e-3
-    decay: float = 0.01
-    augmentation: float = 1.0
-    workers: int = 15
-    pool_gigabytes: float = 20.0
-    first_sequences: int = 64
-    kinds: tuple[str, ...] = ("room", "corridor", "street", "orbit")
-    device: str = "cuda"
-    fast: bool = True
-    seed: int = 1
-    save_dtype: str = "bf16"
-    mean_horizon: int = 500
-    reserve_seconds: float = 30.0
-    evaluation_scenes: int = 4
-    profile: bool = False
 
 
 class Trainer:
@@ -314,81 +285,6 @@ class Trainer:
             optimiser.load_state_dict(stored)
         self.mean.load(state["mean"], state["mean_steps"])
         self.step = state["step"]
-
-
-class ProgressLog:
-    """A line every few seconds: rates since the last line, and the terms of the newest step."""
-
-    def __init__(self, trainer: Trainer, since: float) -> None:
-        self.trainer = trainer
-        self.time = since
-        self.seen = trainer.frames_seen
-        self.rendered = trainer.pool.rendered_frames
-
-    def write(self, progress: float, terms: dict[str, Tensor]) -> None:
-        trainer = self.trainer
-        # The clock here runs ahead of the GPU by the steps that are queued: few, since clips wait for memory.
-        now = trainer.elapsed()
-        passed = now - self.time
-        if passed < LOG_SECONDS:
-            return
-        numbers = {name: round(float(value), 5) for name, value in terms.items()}
-        entry: dict[str, object] = {"step": trainer.step, "progress": round(progress, 4), "seconds": round(now, 1)}
-        entry["frames"] = trainer.schedule.stage(progress, 0).frames
-        size = trainer.group.size
-        entry["frames_per_second"] = round((trainer.frames_seen - self.seen) * size / passed)
-        entry["rendered_per_second"] = round((trainer.pool.rendered_frames - self.rendered) * size / passed)
-        if trainer.device.type == "cuda":
-            entry["gigabytes"] = round(torch.cuda.max_memory_allocated() / 1e9, 1)
-        trainer.log(entry | numbers)
-        self.time, self.seen, self.rendered = now, trainer.frames_seen, trainer.pool.rendered_frames
-
-
-def parse_span(text: str) -> tuple[float, float]:
-    first, last = (float(part) for part in text.split(":"))
-    if not 0 <= first < last <= 1:
-        raise argparse.ArgumentTypeError(f"found {text}, expected FROM:TO with 0 <= FROM < TO <= 1")
-    return first, last
-
-
-def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]:
-    own = Settings()
-    parser = argparse.ArgumentParser(
-        description="One piece of a training", formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
-    parser.add_argument("--library", type=Path, required=True, help="liblingbot_map_scene.so")
-    parser.add_argument("--model", default=own.model, help="configuration to start from nothing with")
-    parser.add_argument("--weights", help="weights to go on from: a file, or the name that its parts have")
-    parser.add_argument("--state", help="file with moments too: read if it is there, written at the end; stays local")
-    parser.add_argument("--output", type=Path, default=own.output)
-    parser.add_argument("--minutes", type=float, default=own.minutes, help="from start to end, evaluation included")
-    parser.add_argument("--span", type=parse_span, default=own.span, help="share of the whole training: FROM:TO")
-    parser.add_argument("--size", type=parse_size, default=own.size, help="WIDTHxHEIGHT")
-    parser.add_argument("--kinds", type=lambda text: tuple(text.split(",")), default=own.kinds)
-    parser.add_argument("--device", default=own.device, choices=("cuda", "cpu"))
-    parser.add_argument("--save_dtype", default=own.save_dtype, choices=TYPES)
-    parser.add_argument("--no_compile", dest="fast", action="store_false", help="plain kernels and dense masks")
-    parser.add_argument("--profile", action="store_true", help="log where the time of a step goes")
-    for name in [
-        "sequence_frames",
-        "frames_per_step",
-        "dense_share",
-        "lr",
-        "decay",
-        "augmentation",
-        "workers",
-        "pool_gigabytes",
-        "first_sequences",
-        "seed",
-        "mean_horizon",
-        "reserve_seconds",
-        "evaluation_scenes",
-    ]:
-        default = getattr(own, name)
-        parser.add_argument(f"--{name}", type=type(default), default=default)
-    values = vars(parser.parse_args(arguments))
-    library = values.pop("library")
-    return Settings(**values), library
 
 
 def main() -> None:
