@@ -199,9 +199,9 @@ void Run::load_model() {
 }
 
 std::unique_ptr<FrameStream> Run::make_stream() {
-  if (!saved_) return open_stream(*model_, report_.session, report_.windowed);
+  if (!saved_) return open_stream(*model_, stream_options(report_), report_.windowed);
   const std::filesystem::path file = checkpoints_.session_file(saved_->counts.frames);
-  std::unique_ptr<FrameStream> stream = open_stream(*model_, report_.session, report_.windowed, &file);
+  std::unique_ptr<FrameStream> stream = open_stream(*model_, stream_options(report_), report_.windowed, &file);
   if (stream->frames_given() != saved_->counts.frames)
     fail(ErrorCode::input, file.string(), ": has given ", stream->frames_given(), " frames, expected the ",
          saved_->counts.frames, " of ", saved_in_, "; begin the run anew");

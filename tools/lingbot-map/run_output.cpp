@@ -78,6 +78,7 @@ RunOutput::RunOutput(const RunOptions& options, Console& console, const JsonFiel
   if (rewritten_) {
     keep_until_the_end(state);
   } else {
+    discard(folder_ / kNetworkUnits);  // of an earlier run that was killed
     files_.emplace(folder_, result_options(options), options.save_depth, state);
     if (cameras_) cameras_->skip(results().frames());
   }

@@ -46,10 +46,15 @@ bool frames_are_counted(const RunReport& report) { return report.options.video_p
 
 void choose_keyframes(RunReport& report, std::optional<int> interval, Console& console) {
   choose_interval(report, interval, console);
-  if (frames_are_counted(report)) report.session.window = filled_part(report.session, report.expected_frames).window;
   if (!report.windowed) return;
-  report.windowed->session = report.session;
+  report.windowed->session = stream_options(report);
   tell_windows(*report.windowed, console);
+}
+
+SessionOptions stream_options(const RunReport& report) {
+  SessionOptions options = report.session;
+  if (frames_are_counted(report)) options.window = filled_part(options, report.expected_frames).window;
+  return options;
 }
 
 PlannedRun planned_run(const RunReport& report, const Model& model) {
