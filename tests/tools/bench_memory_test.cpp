@@ -1,5 +1,3 @@
-#include <cstdlib>
-
 #include "bench_fixture.hpp"
 
 namespace lingbot_map::test {
@@ -9,9 +7,12 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(BenchMemory, TellsEveryTenthAndTheGrowth) {
-  // AddressSanitizer keeps freed memory for a while, which is growth to a program that measures itself.
-  setenv("ASAN_OPTIONS", "quarantine_size_mb=0:thread_local_quarantine_size_kb=0", 0);
+class BenchMemory : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { without_quarantine(); }
+};
+
+TEST_F(BenchMemory, TellsEveryTenthAndTheGrowth) {
   const json results = results_of(
       bench("memory", {"--frames", "240", "--keyframe_interval", "1,4", "--window", "8", "--output", "json"}));
   ASSERT_EQ(results.size(), 2U * (10 + 1));
@@ -27,8 +28,7 @@ TEST(BenchMemory, TellsEveryTenthAndTheGrowth) {
   }
 }
 
-TEST(BenchMemory, DoesNotGrowInWindows) {
-  setenv("ASAN_OPTIONS", "quarantine_size_mb=0:thread_local_quarantine_size_kb=0", 0);
+TEST_F(BenchMemory, DoesNotGrowInWindows) {
   const json results = results_of(bench(
       "memory", {"--mode", "windowed", "--frames", "150", "--keyframe_interval", "1,2", "--scale_frames", "3",
                  "--window_size", "9", "--overlap_size", "3", "--window_alignment", "robust", "--output", "json"}));
@@ -47,7 +47,7 @@ TEST(BenchMemory, DoesNotGrowInWindows) {
   }
 }
 
-TEST(BenchMemory, TakesAnOverlapInKeyframesAndPrintsATable) {
+TEST_F(BenchMemory, TakesAnOverlapInKeyframesAndPrintsATable) {
   const Outcome outcome = bench("memory", {"--mode", "windowed", "--frames", "90", "--keyframe_interval", "2",
                                            "--scale_frames", "3", "--window_size", "9", "--overlap_keyframes", "3"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -55,7 +55,7 @@ TEST(BenchMemory, TakesAnOverlapInKeyframesAndPrintsATable) {
                                  HasSubstr(" 0 in the cache, "), HasSubstr("in windows of 9, 6 frames in common")));
 }
 
-TEST(BenchMemory, RefusesWhatMakesNoSense) {
+TEST_F(BenchMemory, RefusesWhatMakesNoSense) {
   for (const auto& [more, expected] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--keyframe_interval", "0"}, "--keyframe_interval: found \"0\""},
            {{"--keyframe_interval", "1,x"}, "--keyframe_interval: found \"x\""},
@@ -75,7 +75,7 @@ TEST(BenchMemory, RefusesWhatMakesNoSense) {
     expect_failure(bench("memory", more), 2, HasSubstr(expected));
 }
 
-TEST(BenchMemory, NeedsAStreamThatFillsTheWindow) {
+TEST_F(BenchMemory, NeedsAStreamThatFillsTheWindow) {
   expect_failure(bench("memory", {"--frames", "73"}), 2, HasSubstr("--frames: found 73, but at --keyframe_interval 1"));
 }
 

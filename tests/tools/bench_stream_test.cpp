@@ -43,6 +43,7 @@ struct Streamer {
 class BenchStream : public testing::TestWithParam<Streamer> {
  protected:
   static void SetUpTestSuite() {
+    without_quarantine();
     folder_ = new TemporaryFolder();
     ASSERT_EQ(run_program({"synth", "--config", "tiny", "--seed", "7", "--output", model()}).exit_code, 0);
   }
