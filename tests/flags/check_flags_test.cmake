@@ -1,6 +1,7 @@
 # Tries check_flags.cmake on programs and tests that it must accept or refuse. Arguments: CHECK, that script; WORK, a
 # folder that may be emptied.
 cmake_policy(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../expect_verdict.cmake)
 
 # A program with a command `draw` and a command `bench ops`, whose flags are those given.
 function(make_program root draw ops)
@@ -28,17 +29,7 @@ function(try_check expected commands)
   execute_process(COMMAND ${CMAKE_COMMAND} -D PROGRAM=${WORK}/program -D TESTS=${WORK}/tests
                           -D COMMANDS=${WORK}/commands.cmake -P ${CHECK}
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  if(expected STREQUAL "accept")
-    if(NOT status EQUAL 0)
-      message(FATAL_ERROR "refused tests of every flag: ${output}")
-    endif()
-  else()
-    string(FIND "${output}" "${expected}" place)
-    if(status EQUAL 0 OR place EQUAL -1)
-      message(FATAL_ERROR "expected a refusal with '${expected}', found status ${status}: ${output}")
-    endif()
-  endif()
+  expect_verdict("${expected}" "${status}" "${output}" "refused tests of every flag")
 endfunction()
 
 set(all "\"lingbot-map draw=draw_*.cpp\" \"lingbot-map bench ops=ops.cpp shared.hpp\"")

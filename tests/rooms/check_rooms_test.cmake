@@ -1,6 +1,7 @@
 # Tries check_rooms.cmake on trees that it must accept or refuse. Arguments: CHECK, that script; WORK, a folder that
 # may be emptied.
 cmake_policy(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../expect_verdict.cmake)
 
 # try_tree(RESULT accept|TEXT FILE CONTENT [FILE CONTENT ...]): the tree has rooms low, middle, media and backend; the
 # check must accept it, or name TEXT in what it refuses.
@@ -14,17 +15,7 @@ function(try_tree expected)
   endwhile()
   execute_process(COMMAND ${CMAKE_COMMAND} -D SOURCE=${WORK} -D ROOMS=${WORK}/rooms.cmake -P ${CHECK}
                   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  if(expected STREQUAL "accept")
-    if(NOT status EQUAL 0)
-      message(FATAL_ERROR "refused a right tree: ${output}")
-    endif()
-  else()
-    string(FIND "${output}" "${expected}" place)
-    if(status EQUAL 0 OR place EQUAL -1)
-      message(FATAL_ERROR "expected a refusal with '${expected}', found status ${status}: ${output}")
-    endif()
-  endif()
+  expect_verdict("${expected}" "${status}" "${output}" "refused a right tree")
 endfunction()
 
 try_tree(accept src/low/a.hpp "#include <vector>" src/middle/b.cpp "#include \"low/a.hpp\"\n#include \"middle/b.hpp\"")

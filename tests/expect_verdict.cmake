@@ -1,0 +1,15 @@
+# expect_verdict(EXPECTED STATUS OUTPUT FAULT): of a check that was started, whether it accepted (EXPECTED is accept; else
+# FAULT says what was wrong) or refused with the text EXPECTED in its output, however that is broken into lines.
+function(expect_verdict expected status output fault)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(expected STREQUAL "accept")
+    if(NOT status EQUAL 0)
+      message(FATAL_ERROR "${fault}: ${output}")
+    endif()
+  else()
+    string(FIND "${output}" "${expected}" place)
+    if(status EQUAL 0 OR place EQUAL -1)
+      message(FATAL_ERROR "expected a refusal with '${expected}', found status ${status}: ${output}")
+    endif()
+  endif()
+endfunction()
