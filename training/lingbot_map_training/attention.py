@@ -19,15 +19,17 @@ FORWARD_OPTIONS = {"fwd_BLOCK_M": 128, "fwd_BLOCK_N": 64, "fwd_num_warps": 4, "f
 
 @dataclasses.dataclass(frozen=True)
 class ClipMask:
-    """One of the two is set."""
+    """dense, or blocks with the layout of the tokens that they are of: `special` of the `tokens` of a frame."""
 
     dense: Tensor | None = None
     blocks: BlockMask | None = None
+    tokens: int = 0
+    special: int = 0
 
 
 def clip_mask(plan: StreamPlan, tokens: int, special: int, *, flex: bool) -> ClipMask:
     if flex:
-        return ClipMask(blocks=block_mask(plan, tokens, special))
+        return ClipMask(blocks=block_mask(plan, tokens, special), tokens=tokens, special=special)
     return ClipMask(dense=token_mask(plan.visible, tokens, special))
 
 
@@ -38,10 +40,16 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: ClipMask | None) -> Tensor:
     if mask.blocks is not None:
         # Compiled for the CPU, FlexAttention of PyTorch 2.15 is wrong for views of a joint product.
         options = FORWARD_OPTIONS if q.is_cuda else None
-        return flex_attention(
-            q.contiguous(), k.contiguous(), v.contiguous(), block_mask=mask.blocks, kernel_options=options
-        )
+        k, v = (specials_first(x, mask.tokens, mask.special) for x in (k, v))
+        return flex_attention(q.contiguous(), k, v, block_mask=mask.blocks, kernel_options=options)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.dense)
+
+
+def specials_first(x: Tensor, tokens: int, special: int) -> Tensor:
+    """[..., T * tokens, head] -> the special tokens of all frames, then all patches. What is remembered of old frames
+    stands together, and the blocks of their patches are skipped: a long clip costs what a long stream does."""
+    frames = x.unflatten(-2, (-1, tokens))
+    return torch.cat([frames[..., :special, :].flatten(-3, -2), frames[..., special:, :].flatten(-3, -2)], dim=-2)
 
 
 def _ordered(present: Tensor) -> tuple[Tensor, Tensor]:
@@ -52,23 +60,25 @@ def _ordered(present: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def block_mask(plan: StreamPlan, tokens: int, special: int) -> BlockMask:
-    """The mask of `token_mask` for FlexAttention. Blocks are judged by frames of queries, T times cheaper than by
-    queries."""
+    """The mask of `token_mask` for FlexAttention, keys in the order of `specials_first`. Blocks are judged by frames of
+    queries, T times cheaper than by queries."""
     frames, device = plan.frames, plan.visible.device
     length = frames * tokens
     blocks = -(-length // BLOCK)
     position = torch.arange(length, dtype=torch.int32, device=device)
-    frame_of = position // tokens
+    query_frame = position // tokens
+    is_special = position < frames * special
+    key_frame = torch.where(is_special, position // special, (position - frames * special) // (tokens - special))
 
     # What the kernel reads is by query or by key, never by both: for each pair it compares registers.
-    before, whole_from = plan.seen_before[frame_of], plan.whole_from[frame_of]
-    kept_frame = torch.where(plan.kept[frame_of], frame_of, frames)
-    remembered = (frame_of < plan.scale_frames) | (position % tokens < special)
+    before, whole_from = plan.seen_before[query_frame], plan.whole_from[query_frame]
+    kept_frame = torch.where(plan.kept[key_frame], key_frame, frames)
+    remembered = (key_frame < plan.scale_frames) | is_special
 
     def sees(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         number = kept_frame[key]
         past = (number < before[query]) & (remembered[key] | (number >= whole_from[query]))
-        return past | (frame_of[query] == frame_of[key])
+        return past | (query_frame[query] == key_frame[key])
 
     start = tokens * torch.arange(frames, device=device)
     padded = F.pad(sees(position, position, start[:, None], position[None]), (0, blocks * BLOCK - length))

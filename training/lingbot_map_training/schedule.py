@@ -7,6 +7,9 @@ import math
 
 from .pool import ClipShape
 
+# For clips of so many frames and fewer: stride, interval and gaps of their Stage.
+DETAILS = ((8, 5, 1, 0.0), (24, 3, 2, 0.1), (64, 2, 3, 0.25), (math.inf, 1, 3, 0.25))
+
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
@@ -48,12 +51,12 @@ class Schedule:
         return 0.1 + 0.9 * (0.5 + 0.5 * math.cos(math.pi * min(1.0, progress / 0.8)))
 
 
-def default_schedule(frames_per_step: int, sequence_frames: int) -> Schedule:
-    """Clips grow from two-view geometry to whole sequences, where the window is full and special tokens are memory."""
-    lengths = [min(length, sequence_frames) for length in (8, 24, 64, 192)]
-    bounds = (0.25, 0.5, 0.75, 1.0)
-    strides = (5, 3, 2, 1)
-    intervals = (1, 2, 3, 3)
-    gaps = (0.0, 0.1, 0.25, 0.25)
-    stages = [Stage(*values) for values in zip(bounds, lengths, strides, intervals, gaps, strict=True)]
-    return Schedule(tuple(stages), frames_per_step)
+def make_schedule(frames_per_step: int, lengths: tuple[int, ...], decay_from: float = 0.6) -> Schedule:
+    """Clips of the given numbers of frames, each for an equal share of the training: from two-view geometry to whole
+    sequences, where the window is full and special tokens are memory. Shorter clips have wider strides. The learning
+    rate falls from progress `decay_from` on."""
+    stages = [
+        Stage((i + 1) / len(lengths), frames, *next(detail for most, *detail in DETAILS if frames <= most))
+        for i, frames in enumerate(lengths)
+    ]
+    return Schedule(tuple(stages), frames_per_step, decay_from=decay_from)

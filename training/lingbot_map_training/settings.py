@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .evaluate import parse_size
 from .export import TYPES
+from .scenes import KINDS
 
 
 @dataclasses.dataclass
@@ -19,16 +20,18 @@ class Settings:
     minutes: float = 8.5
     span: tuple[float, float] = (0.0, 1.0)
     size: tuple[int, int] = (168, 126)
+    lengths: tuple[int, ...] = (8, 24, 64, 192)
     sequence_frames: int = 200
     frames_per_step: int = 960
     dense_share: float = 0.25
     lr: float = 2e-3
+    decay_from: float = 0.6
     decay: float = 0.01
     augmentation: float = 1.0
     workers: int = 15
     pool_gigabytes: float = 20.0
     first_sequences: int = 64
-    kinds: tuple[str, ...] = ("room", "corridor", "street", "orbit")
+    kinds: tuple[str, ...] = KINDS
     device: str = "cuda"
     fast: bool = True
     seed: int = 1
@@ -46,6 +49,21 @@ def parse_span(text: str) -> tuple[float, float]:
     return first, last
 
 
+def parse_lengths(text: str) -> tuple[int, ...]:
+    lengths = tuple(int(part) for part in text.split(","))
+    if min(lengths) < 2:
+        raise argparse.ArgumentTypeError(f"found {text}, expected numbers of frames, each at least 2")
+    return lengths
+
+
+def parse_kinds(text: str) -> tuple[str, ...]:
+    kinds = tuple(text.split(","))
+    for kind in kinds:
+        if kind not in KINDS:
+            raise argparse.ArgumentTypeError(f"found {kind}, expected some of {', '.join(KINDS)}")
+    return kinds
+
+
 def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]:
     own = Settings()
     parser = argparse.ArgumentParser(
@@ -58,8 +76,11 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]
     parser.add_argument("--output", type=Path, default=own.output)
     parser.add_argument("--minutes", type=float, default=own.minutes, help="from start to end, evaluation included")
     parser.add_argument("--span", type=parse_span, default=own.span, help="share of the whole training: FROM:TO")
+    parser.add_argument(
+        "--lengths", type=parse_lengths, default=own.lengths, help="frames of a clip, one after the other"
+    )
     parser.add_argument("--size", type=parse_size, default=own.size, help="WIDTHxHEIGHT")
-    parser.add_argument("--kinds", type=lambda text: tuple(text.split(",")), default=own.kinds)
+    parser.add_argument("--kinds", type=parse_kinds, default=own.kinds, help="of scenes; named twice: twice as often")
     parser.add_argument("--device", default=own.device, choices=("cuda", "cpu"))
     parser.add_argument("--save_dtype", default=own.save_dtype, choices=TYPES)
     parser.add_argument("--no_compile", dest="fast", action="store_false", help="plain kernels and dense masks")
@@ -69,6 +90,7 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]
         "frames_per_step",
         "dense_share",
         "lr",
+        "decay_from",
         "decay",
         "augmentation",
         "workers",
@@ -83,4 +105,10 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Settings, Path]
         parser.add_argument(f"--{name}", type=type(default), default=default)
     values = vars(parser.parse_args(arguments))
     library = values.pop("library")
-    return Settings(**values), library
+    settings = Settings(**values)
+    for bound in ("sequence_frames", "frames_per_step"):
+        if max(settings.lengths) > getattr(settings, bound):
+            parser.error(
+                f"--lengths: found {max(settings.lengths)}, expected at most --{bound}, {getattr(settings, bound)}"
+            )
+    return settings, library

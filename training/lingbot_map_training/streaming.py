@@ -75,38 +75,34 @@ class StreamPlan:
     @staticmethod
     def make(frames: int, settings: StreamSettings, gap: Gap | None = None) -> StreamPlan:
         scale = min(settings.scale_frames, frames)
-        visible = torch.zeros(frames, frames, dtype=torch.uint8)
-        visible[:scale, :scale] = WHOLE
-        rotary, previous = list(range(scale)), [max(frame - 1, 0) for frame in range(scale)]
-        kept = list(range(scale))
-        whole_from = [0] * scale
-        for frame in range(scale, frames):
-            keyframe = settings.keeps(frame)
-            live = kept[scale:]
-            past = settings.window - 1 if keyframe else settings.window
-            visible[frame, kept] = SPECIAL
-            visible[frame, :scale] = WHOLE
-            window = live[max(len(live) - past, 0) :]
-            visible[frame, window] = WHOLE
-            whole_from.append(window[0] if window else frame)
-            visible[frame, frame] = WHOLE
-            rotary.append(len(kept))
-            previous.append(kept[-1])
-            if keyframe:
-                kept.append(frame)
         index = torch.arange(frames)
+        is_scale = index < scale
+        kept = is_scale | ((index - scale) % settings.keyframe_interval == 0)
+        kept_before = kept.cumsum(0) - kept.long()
+        kept_frames = kept.nonzero().flatten()
+        # A keyframe is itself the newest of the window. The window starts at one of the kept frames, or at the frame.
+        oldest = (kept_before - settings.window + kept.long()).clamp(min=scale)
+        whole_from = torch.where(oldest < kept_before, kept_frames[oldest.clamp(max=len(kept_frames) - 1)], index)
+        whole_from[:scale] = 0
+
+        row, column = index[:, None], index
+        past = kept & (column < row)
+        visible = torch.where(past, SPECIAL, HIDDEN)
+        visible[past & (is_scale | (column >= whole_from[:, None]))] = WHOLE
+        visible[:scale, :scale] = WHOLE
+        visible[index, index] = WHOLE
         left_out = torch.zeros_like(index) if gap is None else gap.length * (index >= max(gap.at, scale))
         return StreamPlan(
-            visible=visible,
+            visible=visible.to(torch.uint8),
             seen_before=index.clamp(min=scale).int(),
-            whole_from=torch.tensor(whole_from, dtype=torch.int32),
+            whole_from=whole_from.int(),
             scale_frames=torch.tensor(scale, dtype=torch.int32),
-            rotary_index=torch.tensor(rotary) + left_out,
+            rotary_index=kept_before + left_out,
             camera_index=index + left_out,
             first_variant=(index > 0).long(),
-            scale_variant=(index >= scale).long(),
-            kept=torch.isin(index, torch.tensor(kept)),
-            previous=torch.tensor(previous),
+            scale_variant=(~is_scale).long(),
+            kept=kept,
+            previous=kept_frames[(kept_before - 1).clamp(min=0)],
         )
 
 

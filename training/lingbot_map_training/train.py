@@ -32,7 +32,7 @@ from .pool import FRAME_BYTES_PER_PIXEL, Pool
 from .processes import Gradients, Group
 from .progress import ProgressLog
 from .scenes import FIRST_TRAINING_SEED, SceneLibrary, SceneSource
-from .schedule import Schedule, Stage, default_schedule
+from .schedule import Schedule, Stage, make_schedule
 from .settings import Settings, parse_arguments
 from .step import RecordedStep, Step, StepInputs, Terms
 from .streaming import StreamPlan, StreamSettings, random_gap, random_settings
@@ -255,7 +255,7 @@ class Trainer:
             settings=StreamSettings(),
             device=self.device,
             threads=self.settings.workers,
-            kinds=self.settings.kinds,
+            kinds=tuple(dict.fromkeys(self.settings.kinds)),  # one may be named twice to come more often
         )
 
     def _load(self, stored: dict[str, Tensor]) -> None:
@@ -289,7 +289,7 @@ class Trainer:
 
 def main() -> None:
     settings, library = parse_arguments()
-    schedule = default_schedule(settings.frames_per_step, settings.sequence_frames)
+    schedule = make_schedule(settings.frames_per_step, settings.lengths, settings.decay_from)
     Trainer(settings, SceneLibrary(library), schedule).run()
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from conftest import fill_synthetic, relative_error
 
-from lingbot_map_training.attention import ClipMask, attend, block_mask
+from lingbot_map_training.attention import attend, block_mask, clip_mask, specials_first
 from lingbot_map_training.config import ModelConfig
 from lingbot_map_training.model import Network
 from lingbot_map_training.stream import Stream
@@ -21,7 +21,6 @@ from lingbot_map_training.streaming import (
     StreamSettings,
     random_gap,
     random_settings,
-    token_mask,
 )
 
 
@@ -104,15 +103,16 @@ def test_block_mask_is_the_token_mask(frames: int, tokens: int) -> None:
     rng = random.Random(frames)
     for _ in range(3):
         plan = StreamPlan.make(frames, random_settings(frames, rng))
-        blocks = block_mask(plan, tokens, 6)
-        dense = token_mask(plan.visible, tokens, 6)
+        blocks, dense = (clip_mask(plan, tokens, 6, flex=flex) for flex in (True, False))
         length = frames * tokens
         index = torch.arange(length)
-        assert torch.equal(blocks.mask_mod(0, 0, index[:, None], index[None, :]), dense)
+        order = specials_first(index[:, None], tokens, 6).flatten()
+        assert order.sort().values.equal(index) and (order[: 6 * frames] % tokens < 6).all()
+        assert torch.equal(blocks.blocks.mask_mod(0, 0, index[:, None], index[None, :]), dense.dense[:, order])
         q, k, v = torch.randn(3, 1, 2, length, 16).unbind(0)
         with torch.no_grad():
-            found = attend(q, k, v, ClipMask(blocks=blocks))
-            expected = attend(q, k, v, ClipMask(dense=dense))
+            found = attend(q, k, v, blocks)
+            expected = attend(q, k, v, dense)
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
@@ -127,3 +127,11 @@ def test_block_mask_skips_what_is_hidden() -> None:
     assert torch.equal(dense, reference.to_dense())
     assert torch.equal(blocks.full_kv_num_blocks, reference.full_kv_num_blocks)
     assert dense.float().mean() < 0.8
+
+
+def test_a_long_clip_costs_what_its_windows_do() -> None:
+    few, many = (
+        block_mask(StreamPlan.make(frames, StreamSettings(4, 8, 1)), 114, 6).to_dense().float().sum(dim=-1).mean()
+        for frames in (48, 192)
+    )
+    assert many < few + 12  # 144 frames more are 7 blocks of special tokens at the end, and all of their patches 121

@@ -19,7 +19,7 @@ from lingbot_map_training.model import Network
 from lingbot_map_training.optimisers import MeanWeights, orthogonalised
 from lingbot_map_training.pool import ClipShape, Pool
 from lingbot_map_training.processes import Gradients, Group
-from lingbot_map_training.schedule import Schedule, Stage, default_schedule
+from lingbot_map_training.schedule import Schedule, Stage, make_schedule
 from lingbot_map_training.train import Settings, Trainer, parse_arguments
 
 NANO = ROOT / "training" / "configs" / "nano.json"
@@ -158,12 +158,17 @@ def feeder_kinds(_seed: int) -> tuple[str, str]:
 
 
 def test_schedule() -> None:
-    schedule = default_schedule(960, 200)
+    schedule = make_schedule(960, (8, 24, 64, 192))
     assert [schedule.clip_shape(stage).clips for stage in schedule.stages] == [120, 40, 15, 5]
     assert schedule.stage(0.3, 0).frames == 24 and schedule.stage(0.3, 2).frames == 8
     assert schedule.stage(1.0, 0).frames == 192
     assert schedule.rate(0.3, 0) < 0.02 and schedule.rate(0.3, 1000) == 1
     assert 0 < schedule.rate(1.0, 1000) < 0.05
+    assert make_schedule(960, (8,), 0.2).rate(0.6, 1000) == 0.5
+    long = make_schedule(960, (192, 480, 960))
+    assert [long.clip_shape(stage).clips for stage in long.stages] == [5, 2, 1]
+    assert [long.stage(progress, 0).frames for progress in (0, 0.3, 0.35, 0.7, 1)] == [192, 192, 480, 960, 960]
+    assert long.stage(0.9, 2).frames == 480 and long.stages[2].stride == 1
 
 
 def test_orthogonalised_matrices() -> None:
@@ -194,7 +199,18 @@ def test_mean_weights() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments, message", [(["--span", "0.5:0.2"], "expected FROM:TO"), (["--size", "100x84"], "14")]
+    "arguments, message",
+    [
+        (["--span", "0.5:0.2"], "expected FROM:TO"),
+        (["--size", "100x84"], "14"),
+        (["--kinds", "room,castle"], "found castle, expected some of room"),
+        (["--lengths", "8,1"], "at least 2"),
+        (["--lengths", "8,480"], "at most --sequence_frames, 200"),
+        (
+            ["--lengths", "8,480", "--sequence_frames", "500", "--frames_per_step", "300"],
+            "at most --frames_per_step, 300",
+        ),
+    ],
 )
 def test_bad_arguments(arguments: list[str], message: str, capsys) -> None:
     with pytest.raises(SystemExit):
