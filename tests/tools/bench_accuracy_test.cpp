@@ -5,6 +5,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(BenchAccuracy, MeasuresGeneratedScenesBesideABaseline) {
   const Outcome outcome =
@@ -89,6 +90,12 @@ TEST(BenchAccuracy, RefusesWhatMakesNoSense) {
     words.insert(words.end(), more.begin(), more.end());
     expect_failure(run_program(words), 2, HasSubstr(expected));
   }
+}
+
+TEST(BenchAccuracy, TellsOfAModelThatCannotBeUsedBeforeItRendersAnything) {
+  const Outcome outcome = run_program({"bench", "accuracy", "--model_path", "/nowhere.pt"});
+  expect_failure(outcome, 1, HasSubstr("/nowhere.pt"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("constant velocity")));
 }
 
 }  // namespace

@@ -21,9 +21,10 @@ void check_architecture(int device, const char* name, int major, int minor) {
   if (found != cudaErrorNoKernelImageForDevice && found != cudaErrorInvalidDeviceFunction) {
     check_cuda(found, "looking for code for the GPU");
   }
+  const char* specific = major == 9 ? "a" : "";  // the kernels for 9.0 are only in code for 90a
   fail(ErrorCode::unsupported, "device cuda:", device, ": ", name, " has compute capability ", major, ".", minor,
        ", this build holds code for ", LINGBOT_MAP_CUDA_ARCHITECTURES,
-       "; build with -DLINGBOT_MAP_CUDA_ARCHITECTURES=", major, minor);
+       "; build with -DLINGBOT_MAP_CUDA_ARCHITECTURES=", major, minor, specific);
 }
 
 }  // namespace lingbot_map::cuda

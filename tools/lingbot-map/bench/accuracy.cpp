@@ -204,8 +204,7 @@ class BenchAccuracy {
     table_.note(settings_.heading());
     table_.columns(kColumns);
     for (const FrameSize& size : settings_.sizes) {
-      measure(size, {{"method", "constant velocity, mean depth"}},
-              [](const Recording& truth) { return without_looking(truth); });
+      bool compared = false;
       for (const std::optional<DType>& dtype : settings_.dtypes) {
         const Model model = settings_.make_model(dtype);
         for (const AttentionKind backend : settings_.backends) {
@@ -218,6 +217,10 @@ class BenchAccuracy {
           entries["keyframe_interval"] = options.keyframe_interval;
           entries["trajectory_memory"] = options.trajectory_memory;
           if (windowed) entries["windows"] = windows_json(*windowed);
+          // Only now, so that a model or a device that cannot be used is told at once.
+          if (!std::exchange(compared, true)) {
+            measure(size, {{"method", "constant velocity, mean depth"}}, without_looking);
+          }
           measure(size, entries,
                   [&](const Recording& truth) { return reconstruct(model, options, windowed, truth.images); });
         }
