@@ -15,7 +15,7 @@ namespace lingbot_map::tool {
 
 /// The model that is taken when none is named. Throws as first_model().
 [[nodiscard]] std::filesystem::path default_model();
-/// Frames up to which its one stream was measured; far beyond, it loses its way (docs/accuracy.md).
+/// Above so many frames windows are more exact with it than one stream (docs/accuracy.md).
 inline constexpr std::int64_t kDefaultModelFrames = 200;
 
 }  // namespace lingbot_map::tool

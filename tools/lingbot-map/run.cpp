@@ -149,8 +149,8 @@ void Run::open_input() {
   console_.info(message("input: ", report_.expected_frames ? message(*report_.expected_frames) : "an unknown number of",
                         " frames of ", report_.width, "x", report_.height));
   if (bundled && !settings_.windowed && report_.expected_frames.value_or(0) > kDefaultModelFrames)
-    console_.warning(message("the model that comes with the program keeps its way for some ", kDefaultModelFrames,
-                             " frames in one stream; for more take --mode windowed"));
+    console_.warning(message("in one stream of more than some ", kDefaultModelFrames,
+                             " frames the model that comes with the program drifts; --mode windowed is more exact"));
 }
 
 void Run::find_saved_run() {
