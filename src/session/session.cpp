@@ -10,7 +10,8 @@
 #include "model/model_impl.hpp"
 #include "session/checks.hpp"
 #include "session/flow_keyframes.hpp"
-#include "session/measuring.hpp"
+#include "session/measured_stream.hpp"
+#include "session/pass_results.hpp"
 #include "session/saved_state.hpp"
 #include "session/saved_windows.hpp"
 #include "session/stream_state.hpp"
@@ -24,38 +25,6 @@ FrameType type_of(StreamState::Role role) {
     case StreamState::Role::keyframe: return FrameType::keyframe;
     default: return FrameType::non_keyframe;
   }
-}
-
-struct Measured {
-  std::size_t scale_arena = 0;   ///< bytes of the scale pass
-  std::size_t stream_arena = 0;  ///< bytes of one streamed frame
-  std::size_t slots = 0;
-  std::size_t per_kept_frame = 0;
-};
-
-Tensor allocate_inputs(Arena& arena, std::int64_t frames, const FrameGrid& grid) {
-  return arena.allocate(DType::u8, {static_cast<std::int64_t>(PassInputs::bytes(frames, grid))});
-}
-
-/// Runs a scale pass and a streamed frame without memory.
-Measured measure(const Network& network, const SessionOptions& options, DType dtype, const FrameGrid& grid,
-                 std::int64_t scale_frames) {
-  MeasuringBackend backend;
-  MeasuringAttention attention;
-  StreamState state(network, options, backend, attention, dtype, grid);
-  StageTimes times;
-  const auto arena_of = [&](StreamState::Role role, std::int64_t frames) {
-    std::vector<std::byte> host(PassInputs::bytes(frames, grid));
-    state.begin(role, frames, Tensor(host.data(), DType::u8, {static_cast<std::int64_t>(host.size())}));
-    Arena arena;
-    (void)state.run(allocate_inputs(arena, frames, grid), arena, times, nullptr);
-    state.end();
-    return arena.peak();
-  };
-  const std::size_t scale = arena_of(StreamState::Role::scale, scale_frames);
-  const bool by_flow = options.flow_threshold > 0;
-  const std::size_t stream = arena_of(by_flow ? StreamState::Role::candidate : StreamState::Role::keyframe, 1);
-  return {scale, stream, state.slot_bytes(), state.bytes_per_kept_frame()};
 }
 
 }  // namespace
@@ -221,7 +190,7 @@ class Session::Impl {
   /// Makes what passes over frames of this size need, the first one over so many scale frames.
   void prepare(std::int64_t scale_frames) {
     if (measured_frames_ != scale_frames) {
-      measured_ = measure(model_->network(), options_, model_->dtype(), *grid_, scale_frames);
+      measured_ = measure_stream(model_->network(), options_, model_->dtype(), *grid_, scale_frames);
       measured_frames_ = scale_frames;
     }
     if (state_) return;
@@ -254,10 +223,8 @@ class Session::Impl {
   }
 
   [[nodiscard]] std::unique_ptr<Transfer> make_way(std::int64_t frames) const {
-    const std::size_t floats =
-        9 + (model_->network().has_points() ? 6U : 2U) * static_cast<std::size_t>(grid_->width * grid_->height);
     return model_->backend().make_transfer(PassInputs::bytes(frames, *grid_),
-                                           static_cast<std::size_t>(frames) * floats * sizeof(float));
+                                           result_bytes(frames, *grid_, model_->network().has_points()));
   }
 
   /// Sends one pass on its way.
@@ -273,7 +240,7 @@ class Session::Impl {
     for (const Image& image : images) pixels = std::ranges::copy(image.pixels, pixels).out;
 
     const Arena::Scope scope(arena_);
-    const Tensor inputs = allocate_inputs(arena_, frames, *grid_);
+    const Tensor inputs = arena_.allocate(DType::u8, {block.dim(0)});
     way.send(inputs);
     const PassResult pass = compute(role, inputs);
     std::vector<Tensor> outputs = {pass.pose, pass.depth, pass.depth_conf};
@@ -308,33 +275,8 @@ class Session::Impl {
     on_their_way_.pop_front();
     const std::span<const std::byte> bytes = ways_[oldest.way]->output();
     if (clock_) clock_->settle();
-    const auto* source = reinterpret_cast<const float*>(bytes.data());
-    std::vector<FrameResult> results(static_cast<std::size_t>(oldest.frames));
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      FrameResult& result = results[i];
-      result.index = oldest.first + static_cast<std::int64_t>(i);
-      result.type = type_of(oldest.role);
-      result.width = static_cast<int>(grid_->width);
-      result.height = static_cast<int>(grid_->height);
-      std::copy_n(source, result.pose_enc.size(), result.pose_enc.begin());
-      source += result.pose_enc.size();
-      result.pose_enc[7] = std::max(result.pose_enc[7], 0.0F);
-      result.pose_enc[8] = std::max(result.pose_enc[8], 0.0F);
-    }
-    // Every map comes for all frames before the next one.
-    const auto pixels = static_cast<std::size_t>(grid_->width * grid_->height);
-    const auto take = [&](std::vector<float> FrameResult::*map, std::size_t channels) {
-      for (FrameResult& result : results) {
-        (result.*map).assign(source, source + pixels * channels);
-        source += pixels * channels;
-      }
-    };
-    take(&FrameResult::depth, 1);
-    take(&FrameResult::depth_conf, 1);
-    if (model_->network().has_points()) {
-      take(&FrameResult::world_points, 3);
-      take(&FrameResult::world_points_conf, 1);
-    }
+    std::vector<FrameResult> results =
+        results_of(bytes, oldest.first, oldest.frames, type_of(oldest.role), *grid_, model_->network().has_points());
     if (oldest.role == StreamState::Role::candidate) judge(results.front());
     if (flow_ && oldest.role == StreamState::Role::scale) flow_->start(results.back());
     results_.push_back(std::move(results));
@@ -367,7 +309,7 @@ class Session::Impl {
   std::optional<FrameGrid> grid_;      ///< of the first frame
   std::vector<Image> waiting_;         ///< scale frames until there are enough
   std::optional<FlowKeyframes> flow_;  ///< set when frames are kept by flow
-  Measured measured_;                  ///< for a scale pass of measured_frames_
+  MeasuredStream measured_;            ///< for a scale pass of measured_frames_
   std::int64_t measured_frames_ = 0;
   std::optional<StreamState> state_;
   Arena arena_;
@@ -424,7 +366,8 @@ std::string Session::attention_description() const { return impl_->attention().d
 MemoryPlan Session::plan(const Model& model, const SessionOptions& options, int width, int height) {
   check_options(options);
   const FrameGrid grid(model.config(), width, height);
-  const Measured measured = measure(model.impl()->network(), options, model.dtype(), grid, options.scale_frames);
+  const MeasuredStream measured =
+      measure_stream(model.impl()->network(), options, model.dtype(), grid, options.scale_frames);
   const Backend::Overhead overhead = model.impl()->backend().overhead(grid.width * grid.height, model.dtype());
   return {.weights = model.weight_bytes(),
           .cache_slots = measured.slots,
