@@ -24,9 +24,10 @@ class StreamSettings:
     window: int = 64
     keyframe_interval: int = 1
 
-    def keeps(self, frame: int) -> bool:
+    def keeps(self, frame: int | Tensor) -> bool | Tensor:
+        """Of a number or of a tensor of numbers."""
         late = frame - self.scale_frames
-        return late < 0 or late % self.keyframe_interval == 0
+        return (late < 0) | (late % self.keyframe_interval == 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +78,7 @@ class StreamPlan:
         scale = min(settings.scale_frames, frames)
         index = torch.arange(frames)
         is_scale = index < scale
-        kept = is_scale | ((index - scale) % settings.keyframe_interval == 0)
+        kept = settings.keeps(index)
         kept_before = kept.cumsum(0) - kept.long()
         kept_frames = kept.nonzero().flatten()
         # A keyframe is itself the newest of the window. The window starts at one of the kept frames, or at the frame.
